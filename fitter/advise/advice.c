@@ -82,8 +82,10 @@ static int make_fixed(const struct strategy_net *net, double times, double share
 {
 	double *numbers = calloc(6 * net->layer_count + 4, sizeof(*numbers)), *at = numbers + 4;
 
-	*fixed = (struct strategy_net){
-		.layer_count = net->layer_count, .batch_count = 2, .is_opaque = net->is_opaque};
+	*fixed = (struct strategy_net){.layer_count = net->layer_count,
+		.batch_count = 2,
+		.is_torch = net->is_torch,
+		.is_opaque = net->is_opaque};
 	fixed->layers = calloc(net->layer_count, sizeof(*fixed->layers));
 	fixed->batches = numbers;
 	if (!numbers || !fixed->layers)

@@ -18,9 +18,15 @@
 
 /* ---- the network ---- */
 
+enum {
+	STRATEGY_TENSORS = 2, /* of a layer's parameters: weights; biases or the like */
+	STRATEGY_ROOT = 0,    /* the unit of layers that are in no other */
+};
+
 struct strategy_layer {
 	char *name;
-	double parameter_bytes;
+	double parameter_bytes, tensor_bytes[STRATEGY_TENSORS];
+	size_t unit;         /* of a PyTorch program: see strategy_net; else STRATEGY_ROOT */
 	double input_bytes;  /* of a sample: what crosses a cut in front of the layer; 0: not known */
 	double output_bytes; /* of a sample, as its gradient */
 	double kept_bytes; /* of a sample: what forward leaves: the output, and what an activation began with
@@ -37,6 +43,10 @@ struct strategy_net {
 	struct strategy_layer *layers;
 	double *batches;      /* that were measured, ascending */
 	double *device_bytes; /* that these runs took on their GPU; NAN: not known. NULL: of none */
+	/* PyTorch's: the call sites of its layers are in its libraries. A layer's unit is what fully_shard is
+	 * given, as its documentation has it: each member of the outermost list of modules ("blocks.3"), from
+	 * 1 on in the layers' order, and the whole model for all else. */
+	bool is_torch;
 	bool is_opaque;  /* what crosses a cut is not known: only what divides the batch can be predicted */
 	char error[512]; /* one sentence, where strategy_net_read answers something negative */
 };
@@ -257,8 +267,10 @@ struct strategy_memory {
 	double kept;      /* inputs, and what forward leaves for backward */
 	double gradients; /* of activations, while backward goes by: the widest that are there at once */
 	double bucket;    /* into which gradients are copied to be exchanged together */
-	double rest;      /* workspaces and whatever else the measured run took */
+	double rest; /* workspaces and whatever else the measured run took; of PyTorch what its blocks have
+		      * more than the above, or less, since not all of that is there at once */
 	double total;
+	bool at_least; /* a lower bound: what the runs took does not tell, or they were not measured */
 };
 
 /*
@@ -281,11 +293,15 @@ enum strategy_basis {
 	STRATEGY_MEASURED,
 	STRATEGY_LESS_THAN_STATE, /* they took less than parameters, gradients and optimizer: another one? */
 	STRATEGY_RESERVED,        /* more than twice what the network explains: the program reserves memory */
+	STRATEGY_REPLAYED,        /* PyTorch: measured, and a replay of its allocator */
 };
 
 extern const char *const strategy_basis_sentences[]; /* of each basis, what it means */
 
 /*
+ * The memory of a PyTorch program with one worker, DDP or ZeRO is that of the measured run with the nearest
+ * batch, and by how much a replay of its allocator has more or less (strategy_torch.h). All else is as below.
+ *
  * The memory of a run is S + f A b + R: S the state, A b the closed form of activations and their gradients
  * for a batch of b, and R what does not depend on it. f and R are the line through the measured runs, f 1
  * where one run leaves no choice (R is then what is missing), R 0 where that would be negative.
@@ -299,7 +315,10 @@ struct strategy_memory_basis {
 struct strategy_memory_basis strategy_memory_basis(
 	const struct strategy_net *net, const struct strategy_how *how);
 
-/* Of a worker that has the whole network and so many samples: alone, or one of several, with a bucket. */
+/* Of a worker that has the whole network and so many samples: alone, or one of several, with a bucket. By the
+ * line alone, for what divides it further; and as it is known: measured, replayed, or by the line. */
+struct strategy_memory strategy_memory_line(
+	const struct strategy_net *net, const struct strategy_how *how, double batch, size_t workers);
 struct strategy_memory strategy_memory_whole(
 	const struct strategy_net *net, const struct strategy_how *how, double batch, size_t workers);
 

@@ -1,5 +1,6 @@
 /* Memory of a worker under each strategy: see strategy.h. */
 #include "strategy_schedule.h"
+#include "strategy_torch.h"
 
 #include <math.h>
 
@@ -111,13 +112,15 @@ static struct strategy_memory_basis line_of(const struct strategy_net *net, doub
 }
 
 const char *const strategy_basis_sentences[] = {
-	"Memory is computed from the layers alone, as their files do not have what the runs took: workspaces come on top.",
+	"Memory is a lower bound (≥), computed from the layers alone, as their files do not have what the runs took: workspaces come on top.",
 	"Memory is scaled from what the measured runs took on their GPU.",
-	"Memory is computed: the runs took less than parameters, gradients and the optimizer's state. Were they with another optimizer?",
-	"Memory is computed: the runs took more than twice what their layers need; the program reserves memory.",
+	"Memory is a lower bound (≥), computed: the runs took less than parameters, gradients and the optimizer's state. Were they with another optimizer?",
+	"Memory is what was measured, or a lower bound (≥): the runs took more than twice what their layers need; the program reserves memory.",
+	"Memory of one worker, data parallelism and ZeRO is what the measured run took, and by how much a replay of PyTorch's allocator has more or less; of others it is scaled.",
 };
 
-struct strategy_memory_basis strategy_memory_basis(
+/* What the runs say but for PyTorch's allocator. */
+static struct strategy_memory_basis plain_basis(
 	const struct strategy_net *net, const struct strategy_how *how)
 {
 	const struct strategy_memory_basis computed = {STRATEGY_COMPUTED, 1, 0};
@@ -137,6 +140,61 @@ struct strategy_memory_basis strategy_memory_basis(
 	return !any || measured.basis != STRATEGY_COMPUTED ? measured : line_of(net, state, sample);
 }
 
+struct strategy_memory_basis strategy_memory_basis(
+	const struct strategy_net *net, const struct strategy_how *how)
+{
+	struct strategy_memory_basis basis = plain_basis(net, how);
+
+	if (net->is_torch && basis.basis != STRATEGY_COMPUTED && basis.basis != STRATEGY_LESS_THAN_STATE)
+		basis.basis = STRATEGY_REPLAYED;
+	return basis;
+}
+
+/* The measured run whose batch is the nearest by its ratio; batch_count: none. */
+static size_t nearest(const struct strategy_net *net, double batch)
+{
+	size_t best = net->batch_count;
+
+	for (size_t i = 0; net->device_bytes && i < net->batch_count; i++)
+		if (!isnan(net->device_bytes[i]) &&
+			(best == net->batch_count ||
+				fabs(log(batch / net->batches[i])) < fabs(log(batch / net->batches[best]))))
+			best = i;
+	return best;
+}
+
+static void set_total(struct strategy_memory *memory, double bytes, bool at_least)
+{
+	memory->rest += bytes - memory->total;
+	memory->total = bytes;
+	memory->at_least = at_least;
+}
+
+void strategy_memory_replay(const struct strategy_net *net, const struct strategy_how *how, double batch,
+	size_t workers, enum strategy_torch way, struct strategy_memory *memory)
+{
+	const size_t run = nearest(net, batch);
+	double bytes;
+
+	if (strategy_memory_basis(net, how).basis != STRATEGY_REPLAYED)
+		return;
+	bytes = net->device_bytes[run] + strategy_torch_bytes(net, how, batch, workers, way) -
+		strategy_torch_bytes(net, how, net->batches[run], 1, TORCH_ALONE);
+	if (!isnan(bytes))
+		set_total(memory, bytes, false);
+}
+
+/* A worker with a batch that was measured takes that much, also where the program reserves memory; several
+ * have buckets besides. */
+static void take_measured(const struct strategy_net *net, double batch, bool is_alone,
+	enum strategy_basis basis, struct strategy_memory *memory)
+{
+	const size_t run = nearest(net, batch);
+
+	if (run < net->batch_count && net->batches[run] == batch && (is_alone || basis == STRATEGY_RESERVED))
+		set_total(memory, net->device_bytes[run] + memory->bucket, !is_alone);
+}
+
 /* Of what is computed, with the share of the rest of a worker whose largest layer has so many bytes. */
 static struct strategy_memory sum(const struct strategy_net *net, const struct strategy_how *how,
 	double own_largest, struct strategy_memory memory)
@@ -147,11 +205,12 @@ static struct strategy_memory sum(const struct strategy_net *net, const struct s
 	memory.kept *= basis.factor;
 	memory.gradients *= basis.factor;
 	memory.rest = largest > 0 ? basis.rest * own_largest / largest : basis.rest;
+	memory.at_least = plain_basis(net, how).basis != STRATEGY_MEASURED;
 	memory.total = memory.state + memory.kept + memory.gradients + memory.bucket + memory.rest;
 	return memory;
 }
 
-struct strategy_memory strategy_memory_whole(
+struct strategy_memory strategy_memory_line(
 	const struct strategy_net *net, const struct strategy_how *how, double batch, size_t workers)
 {
 	size_t end = net->layer_count;
@@ -161,6 +220,16 @@ struct strategy_memory strategy_memory_whole(
 		.bucket = workers > 1 ? bucket_bytes(net, how) : 0};
 
 	return sum(net, how, largest_layer(net, 0, end), memory);
+}
+
+struct strategy_memory strategy_memory_whole(
+	const struct strategy_net *net, const struct strategy_how *how, double batch, size_t workers)
+{
+	struct strategy_memory memory = strategy_memory_line(net, how, batch, workers);
+
+	take_measured(net, batch, workers == 1, plain_basis(net, how).basis, &memory);
+	strategy_memory_replay(net, how, batch, workers, workers > 1 ? TORCH_DDP : TORCH_ALONE, &memory);
+	return memory;
 }
 
 struct strategy_memory strategy_memory_stage(const struct strategy_net *net, const struct strategy_how *how,

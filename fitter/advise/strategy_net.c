@@ -67,6 +67,62 @@ static const char *word(const cJSON *object, const char *key)
 	return text ? text : "";
 }
 
+/* Weights by the sizes "3x3x16->32" or "256->768", and what is beside them; norms have a scale and a shift.
+ */
+static void set_tensors(struct strategy_layer *layer, const char *kind, const char *sizes)
+{
+	const char *arrow = strstr(sizes, "->");
+	double weights = arrow ? NUMBER_BYTES * strtod(arrow + 2, NULL) : 0;
+	char *end = NULL;
+
+	for (const char *at = sizes; weights > 0 && at < arrow; at = end + (*end == 'x')) {
+		weights *= strtod(at, &end);
+		if (end == at)
+			weights = 0;
+	}
+	if (strncmp(kind, "norm", 4) == 0)
+		weights = layer->parameter_bytes / 2;
+	if (weights <= 0 || weights > layer->parameter_bytes)
+		weights = layer->parameter_bytes;
+	layer->tensor_bytes[0] = weights;
+	layer->tensor_bytes[1] = layer->parameter_bytes - weights;
+}
+
+/* How much of a module's name is its place in the outermost list: "model.blocks.3" of
+ * "model.blocks.3.norm1.0"; 0: it is in none. */
+static size_t unit_length(const char *name)
+{
+	for (const char *part = name; *part; part += *part == '.') {
+		size_t length = strcspn(part, ".");
+
+		if (length && strspn(part, "0123456789") == length)
+			return (size_t)(part - name) + length;
+		part += length;
+	}
+	return 0;
+}
+
+/* Layers of one unit follow each other, or their unit begins anew. */
+static void set_units(struct strategy_net *net)
+{
+	size_t unit = STRATEGY_ROOT, before = 0;
+
+	for (size_t i = 0; i < net->layer_count; i++) {
+		const char *name = net->layers[i].name;
+		size_t length = unit_length(name);
+
+		if (length && (length != before || strncmp(name, net->layers[i - 1].name, length) != 0))
+			unit++;
+		net->layers[i].unit = length ? unit : STRATEGY_ROOT;
+		before = length;
+	}
+}
+
+static bool is_of_torch(const char *site)
+{
+	return strstr(site, "libtorch") || strstr(site, "libc10") || strstr(site, "2at6native");
+}
+
 /* The first file says which layers there are. */
 static int make_layers(struct strategy_net *net, const char *path, const cJSON *list, size_t batch_room)
 {
@@ -93,9 +149,13 @@ static int make_layers(struct strategy_net *net, const char *path, const cJSON *
 		layer->input_bytes = batch > 0 ? NUMBER_BYTES * numbers : 0;
 		set_output(layer, word(item, "kind"), word(item, "sizes"), word(item, "input"),
 			*word(item, "activation"));
+		set_tensors(layer, word(item, "kind"), word(item, "sizes"));
+		net->is_torch |= is_of_torch(word(item, "site"));
 		if (layer->is_sum)
 			last_sum = i;
 	}
+	if (net->is_torch)
+		set_units(net);
 	for (i = 1; i < count; i++)
 		net->layers[i].may_cut = i >= last_sum;
 	for (i = 1; i < count; i++)

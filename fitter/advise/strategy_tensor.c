@@ -145,7 +145,7 @@ int strategy_tensor(const struct strategy_net *net, const struct strategy_cluste
 	struct step(*steps)[STATES] = calloc(net->layer_count, sizeof(*steps));
 
 	*parts = (struct strategy_data_parts){0};
-	*memory = strategy_memory_whole(net, how, how->batch, 1);
+	*memory = strategy_memory_line(net, how, how->batch, 1);
 	if (!steps)
 		return -ENOMEM;
 	for (size_t i = 0; i < cluster->workers; i++)

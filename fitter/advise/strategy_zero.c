@@ -1,5 +1,5 @@
 /* Data parallelism whose state is divided among the workers: see strategy.h. */
-#include "strategy.h"
+#include "strategy_torch.h"
 
 #include <math.h>
 
@@ -139,7 +139,7 @@ void strategy_zero(const struct strategy_net *net, const struct strategy_cluster
 struct strategy_memory strategy_memory_zero(const struct strategy_net *net, const struct strategy_how *how,
 	double batch, size_t workers, int stage)
 {
-	struct strategy_memory memory = strategy_memory_whole(net, how, batch, 1);
+	struct strategy_memory memory = strategy_memory_line(net, how, batch, 1);
 	double bytes = strategy_parameter_bytes(net, 0, net->layer_count), share = bytes / (double)workers;
 	double widest = 0, pair = 0, before = 0;
 
@@ -155,5 +155,6 @@ struct strategy_memory strategy_memory_zero(const struct strategy_net *net, cons
 		(stage == 3 ? share : bytes) + (stage >= 2 ? share : bytes) + how->optimizer_copies * share;
 	memory.bucket = (stage >= 2 ? widest : 0) + (stage == 3 ? pair : 0);
 	memory.total += memory.state + memory.bucket;
+	strategy_memory_replay(net, how, batch, workers, (enum strategy_torch)(TORCH_DDP + stage), &memory);
 	return memory;
 }

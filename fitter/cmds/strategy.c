@@ -97,7 +97,7 @@ static void take_options(int argument_count, char **arguments, struct choices *c
 }
 
 /* What the memory rests on, by enum strategy_basis. */
-static const char *const memory_names[] = {"computed", "measured", "computed", "computed"};
+static const char *const memory_names[] = {"computed", "measured", "computed", "computed", "measured"};
 
 /* The strategy's name, or null: none fits. */
 static void add_best(cJSON *root, const char *key, enum strategy_name best)

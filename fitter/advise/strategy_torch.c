@@ -1,0 +1,344 @@
+/* A PyTorch program's memory, replayed: see strategy_torch.h. */
+#include "strategy_torch.h"
+#include "caching_allocator.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define INDICES 2 /* bytes of an index over those of a number */
+
+enum { STEPS = 4, MAIN = 0, GATHER, SCATTER };
+
+/* Tensors that are given back together. */
+struct bag {
+	size_t *blocks, count, room;
+};
+
+struct replay {
+	struct caching_allocator memory;
+	const struct strategy_net *net;
+	const struct strategy_how *how;
+	double batch, workers;
+	enum strategy_torch way;
+	struct bag parameters, gradients, optimizer, input;
+	struct bag *kept;                 /* by layer */
+	struct bag *gathered, *unsharded; /* by unit */
+	struct bag *coming;               /* by unit: gathered, and not yet copied out */
+	struct bag scattered;             /* the input of the last scatter */
+	size_t before;                    /* forward: the unit gathered before this one */
+};
+
+static void take(struct replay *r, struct bag *bag, double bytes, int stream)
+{
+	if (bytes <= 0)
+		return;
+	if (bag->count == bag->room) {
+		size_t room = bag->room ? 2 * bag->room : 8;
+		size_t *blocks = realloc(bag->blocks, room * sizeof(*blocks));
+
+		if (!blocks) {
+			r->memory.failed = true;
+			return;
+		}
+		bag->blocks = blocks;
+		bag->room = room;
+	}
+	bag->blocks[bag->count++] = caching_allocate(&r->memory, bytes, stream);
+}
+
+static void give_back(struct replay *r, struct bag *bag)
+{
+	for (size_t i = 0; i < bag->count; i++)
+		caching_free(&r->memory, bag->blocks[i]);
+	bag->count = 0;
+}
+
+static bool is_sharded(const struct replay *r)
+{
+	return r->way == TORCH_ZERO_2 || r->way == TORCH_ZERO_3;
+}
+
+/* Each tensor of a layer's parameters, or each worker's part of it. */
+static void take_layer(struct replay *r, struct bag *bag, size_t layer, bool whole)
+{
+	for (int k = 0; k < STRATEGY_TENSORS; k++)
+		take(r, bag, ceil(r->net->layers[layer].tensor_bytes[k] / (whole ? 1 : r->workers)), MAIN);
+}
+
+static void take_layers(struct replay *r, struct bag *bag, bool whole)
+{
+	for (size_t i = 0; i < r->net->layer_count; i++)
+		take_layer(r, bag, i, whole);
+}
+
+static double unit_bytes(const struct replay *r, size_t unit)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < r->net->layer_count; i++)
+		sum += r->net->layers[i].unit == unit ? r->net->layers[i].parameter_bytes : 0;
+	return sum;
+}
+
+static void make_parameters(struct replay *r)
+{
+	const double all = strategy_parameter_bytes(r->net, 0, r->net->layer_count);
+	struct bag whole = {0};
+
+	take_layers(r, &whole, true);
+	if (is_sharded(r))
+		take_layers(r, &r->parameters, false);
+	if (r->way == TORCH_DDP || r->way == TORCH_ZERO_1)
+		take(r, &r->parameters, all, MAIN);
+	for (double rank = 0; r->way == TORCH_ZERO_1 && rank < r->workers; rank++)
+		take(r, &r->parameters, ceil(all / r->workers), MAIN);
+	if (r->way >= TORCH_ZERO_1)
+		give_back(r, &whole);
+	free(whole.blocks);
+}
+
+/* ---- FSDP2's units ---- */
+
+static void gather(struct replay *r, size_t unit)
+{
+	if (!r->coming[unit].count && !r->gathered[unit].count)
+		take(r, &r->coming[unit], unit_bytes(r, unit), GATHER);
+}
+
+static void copy_out(struct replay *r, size_t unit)
+{
+	if (r->gathered[unit].count)
+		return;
+	for (size_t i = 0; i < r->net->layer_count; i++)
+		if (r->net->layers[i].unit == unit)
+			take_layer(r, &r->gathered[unit], i, true);
+}
+
+/* Its gathered tensor is freed when the next unit has been copied out. */
+static void enter_forward(struct replay *r, size_t unit)
+{
+	if (!is_sharded(r) || r->gathered[unit].count)
+		return;
+	gather(r, unit);
+	copy_out(r, unit);
+	if (r->before != unit)
+		give_back(r, &r->coming[r->before]);
+	r->before = unit;
+}
+
+/* The unit that backward comes to behind this layer's; its own number: there is none. */
+static size_t next_back(const struct replay *r, size_t layer)
+{
+	const size_t unit = r->net->layers[layer].unit;
+
+	while (layer-- > 0)
+		if (r->net->layers[layer].unit != unit && r->net->layers[layer].unit != STRATEGY_ROOT)
+			return r->net->layers[layer].unit;
+	return unit;
+}
+
+static void enter_backward(struct replay *r, size_t layer)
+{
+	const size_t unit = r->net->layers[layer].unit;
+
+	if (r->way != TORCH_ZERO_3 || r->gathered[unit].count)
+		return;
+	gather(r, unit);
+	copy_out(r, unit);
+	give_back(r, &r->coming[unit]);
+	gather(r, next_back(r, layer));
+}
+
+static void scatter(struct replay *r, size_t unit)
+{
+	const double bytes = unit_bytes(r, unit);
+
+	give_back(r, &r->scattered);
+	give_back(r, &r->gathered[unit]);
+	take(r, &r->scattered, bytes, MAIN);
+	give_back(r, &r->unsharded[unit]);
+	take(r, &r->gradients, ceil(bytes / r->workers), SCATTER);
+}
+
+/* ---- a step ---- */
+
+/* Of a sample; a layer whose input is not known has that in front of it. */
+static double input_bytes(const struct replay *r, size_t layer)
+{
+	double bytes = r->net->layers[layer].input_bytes;
+
+	while (bytes <= 0 && layer-- > 0)
+		bytes = r->net->layers[layer].output_bytes;
+	for (size_t i = 0; bytes <= 0 && i < r->net->layer_count; i++)
+		bytes = r->net->layers[i].input_bytes;
+	return bytes;
+}
+
+static double output_bytes(const struct replay *r, size_t layer)
+{
+	const double bytes = r->net->layers[layer].output_bytes;
+
+	return bytes > 0 ? bytes : input_bytes(r, layer);
+}
+
+/* Is the layer's input of a size that was not there before? */
+static bool is_new(const struct replay *r, size_t layer)
+{
+	const double bytes = input_bytes(r, layer);
+
+	if (fabs(input_bytes(r, 0) - bytes) < 0.5)
+		return false;
+	for (size_t i = 0; i < layer; i++)
+		if (fabs(output_bytes(r, i) - bytes) < 0.5)
+			return false;
+	return true;
+}
+
+static void forward(struct replay *r, size_t layer)
+{
+	const struct strategy_layer *l = &r->net->layers[layer];
+	const double input = r->batch * input_bytes(r, layer), output = r->batch * output_bytes(r, layer);
+
+	enter_forward(r, l->unit);
+	if (is_new(r, layer)) {
+		take(r, &r->kept[layer], input, MAIN);
+		take(r, &r->kept[layer], INDICES * input, MAIN);
+	}
+	take(r, &r->kept[layer], output, MAIN);
+	if (l->output_bytes > 0 && l->kept_bytes > 1.5 * l->output_bytes)
+		take(r, &r->kept[layer], output, MAIN);
+	if (r->way == TORCH_ZERO_3 && l->unit != STRATEGY_ROOT &&
+		(layer + 1 == r->net->layer_count || r->net->layers[layer + 1].unit != l->unit))
+		give_back(r, &r->gathered[l->unit]);
+}
+
+/* *gradient is that of its output, and becomes that of its input. */
+static void backward(struct replay *r, size_t layer, struct bag *gradient)
+{
+	const size_t unit = r->net->layers[layer].unit;
+	struct bag input = {0};
+
+	enter_backward(r, layer);
+	take(r, &input, r->batch * input_bytes(r, layer), MAIN);
+	take_layer(r, is_sharded(r) ? &r->unsharded[unit] : &r->gradients, layer, true);
+	give_back(r, gradient);
+	give_back(r, &r->kept[layer]);
+	free(gradient->blocks);
+	*gradient = input;
+	if (is_sharded(r) && unit != STRATEGY_ROOT && (layer == 0 || r->net->layers[layer - 1].unit != unit))
+		scatter(r, unit);
+}
+
+/* The tensors whose numbers the first rank has: the largest goes to the rank that has least so far. */
+static void take_own(struct replay *r, struct bag *bag, double copies)
+{
+	const size_t count = STRATEGY_TENSORS * r->net->layer_count, ranks = (size_t)r->workers;
+	double *left = calloc(count + ranks, sizeof(*left)), *has = left + count;
+
+	r->memory.failed |= !left;
+	for (size_t i = 0; left && i < count; i++)
+		left[i] = r->net->layers[i / STRATEGY_TENSORS].tensor_bytes[i % STRATEGY_TENSORS];
+	for (size_t n = 0; left && n < count; n++) {
+		size_t largest = 0, least = 0;
+
+		for (size_t i = 1; i < count; i++)
+			largest = left[i] > left[largest] ? i : largest;
+		for (size_t i = 1; i < ranks; i++)
+			least = has[i] < has[least] ? i : least;
+		for (double k = 0; least == 0 && k < copies; k++)
+			take(r, bag, left[largest], MAIN);
+		has[least] += left[largest];
+		left[largest] = 0;
+	}
+	free(left);
+}
+
+static void update(struct replay *r, bool is_first)
+{
+	struct bag copy = {0};
+
+	if (r->how->optimizer_copies <= 0)
+		return;
+	if (r->way == TORCH_ZERO_1) {
+		if (is_first)
+			take_own(r, &r->optimizer, r->how->optimizer_copies);
+		take_own(r, &copy, 1);
+	} else {
+		for (size_t i = 0; is_first && i < r->net->layer_count; i++)
+			for (double k = 0; k < r->how->optimizer_copies; k++)
+				take_layer(r, &r->optimizer, i, !is_sharded(r));
+		take_layers(r, &copy, !is_sharded(r));
+	}
+	give_back(r, &copy);
+	free(copy.blocks);
+}
+
+static void step(struct replay *r, bool is_first)
+{
+	const size_t count = r->net->layer_count;
+	struct bag gradient = {0}, input = {0};
+
+	take(r, &input, r->batch * input_bytes(r, 0), MAIN);
+	give_back(r, &r->input);
+	free(r->input.blocks);
+	r->input = input;
+	give_back(r, &r->gradients);
+	enter_forward(r, STRATEGY_ROOT);
+	for (size_t i = 0; i < count; i++)
+		forward(r, i);
+	give_back(r, &r->coming[r->before]);
+	take(r, &gradient, r->batch * output_bytes(r, count - 1), MAIN);
+	for (size_t i = count; i-- > 0;)
+		backward(r, i, &gradient);
+	give_back(r, &gradient);
+	free(gradient.blocks);
+	if (is_sharded(r)) {
+		scatter(r, STRATEGY_ROOT);
+		give_back(r, &r->scattered);
+		for (size_t unit = 0; unit <= count; unit++) {
+			give_back(r, &r->gathered[unit]);
+			give_back(r, &r->coming[unit]);
+		}
+	}
+	update(r, is_first);
+}
+
+static void release(struct replay *r, struct bag *bags, size_t count)
+{
+	struct bag *const others[] = {&r->parameters, &r->gradients, &r->optimizer, &r->input, &r->scattered};
+
+	for (size_t i = 0; bags && i < count; i++)
+		free(bags[i].blocks);
+	free(bags);
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		free(others[i]->blocks);
+	caching_release(&r->memory);
+}
+
+double strategy_torch_bytes(const struct strategy_net *net, const struct strategy_how *how, double batch,
+	size_t workers, enum strategy_torch way)
+{
+	const size_t each = net->layer_count + 1; /* units are numbered from 0, the root, to the layers */
+	struct bag *bags = calloc(4 * each, sizeof(*bags));
+	struct replay r = {.net = net,
+		.how = how,
+		.batch = batch,
+		.workers = (double)workers,
+		.way = way,
+		.kept = bags,
+		.gathered = bags + each,
+		.unsharded = bags + 2 * each,
+		.coming = bags + 3 * each};
+	double bytes = NAN;
+
+	if (bags) {
+		make_parameters(&r);
+		for (int i = 0; i < STEPS; i++)
+			step(&r, i == 0);
+		if (!r.memory.failed)
+			bytes = (double)r.memory.reserved;
+	}
+	release(&r, bags, 4 * each);
+	return bytes;
+}

@@ -1,0 +1,39 @@
+/*
+ * Memory that a PyTorch program reserves on a GPU: training steps replayed on its allocator
+ * (caching_allocator.h).
+ *
+ * The one idea: what such a program takes is not the sum of what it has at once, but what the order of its
+ * tensors makes the allocator reserve; so the tensors of layers are allocated and freed in the order of a
+ * step, for some steps. Forward leaves a layer's output (two where an activation is a call of its own), and
+ * where the next input is of a size that was not there before, a pooling's result with its indices, of eight
+ * bytes a number. Backward has a gradient of each input and each parameter, and gives back what forward left.
+ * An optimizer that keeps numbers makes them in the first step and has one more copy for a while in each, as
+ * updates of lists of tensors do (foreach, the default). Gradients are let go of before forward (set_to_none,
+ * the default). Workspaces, and what is between layers, are not in it: compare two replays with each other.
+ *
+ * DDP has all gradients a second time (torch.nn.parallel.DistributedDataParallel with
+ * gradient_as_bucket_view=False): in the first step they are one bucket, of which later ones are parts.
+ * ZeRO-1 is that and ZeroRedundancyOptimizer: parameters in a flat tensor for each rank, the optimizer's
+ * numbers of a rank's whole tensors, assigned the largest first. ZeRO-2 and 3 are FSDP2 (fully_shard,
+ * reshard_after_forward False, and as it is by default): a unit's parameters are gathered to one tensor and
+ * copied out of it, its gradients copied together and scattered; what is gathered for the next unit is there
+ * meanwhile. Each side stream has memory of its own.
+ */
+#ifndef STRATEGY_TORCH_H
+#define STRATEGY_TORCH_H
+
+#include "strategy.h"
+
+enum strategy_torch { TORCH_ALONE, TORCH_DDP, TORCH_ZERO_1, TORCH_ZERO_2, TORCH_ZERO_3 };
+
+/* Bytes that a worker of so many reserves with so many samples of its own; NAN: this process is out of
+ * memory. */
+double strategy_torch_bytes(const struct strategy_net *net, const struct strategy_how *how, double batch,
+	size_t workers, enum strategy_torch way);
+
+/* Where strategy_memory_basis is STRATEGY_REPLAYED: memory->total is what the run with the nearest batch
+ * took, and the difference of the two replays; `rest` is what its other parts leave of it. */
+void strategy_memory_replay(const struct strategy_net *net, const struct strategy_how *how, double batch,
+	size_t workers, enum strategy_torch way, struct strategy_memory *memory);
+
+#endif
