@@ -1,0 +1,197 @@
+/*
+ * PyTorch's memory: its allocator and steps replayed on it, worked out by hand; what of a network's file says
+ * that it is PyTorch's, and which of its layers fully_shard is given together.
+ */
+#include "../analyzer/check.h"
+#include "advise/caching_allocator.h"
+#include "advise/strategy_torch.h"
+#include "chain.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define MIB (1024.0 * 1024)
+
+static unsigned reserved(const struct caching_allocator *a)
+{
+	return (unsigned)(a->reserved >> 20);
+}
+
+static void check_allocator(void)
+{
+	struct caching_allocator a = {0};
+	size_t first, second, third, none = caching_allocate(&a, 0, 0);
+
+	CHECK(reserved(&a) == 0, "nothing");
+	first = caching_allocate(&a, MIB, 0);
+	second = caching_allocate(&a, MIB - 511, 0); /* in steps of 512 */
+	CHECK(reserved(&a) == 2, "small blocks share 2 MiB: %u", reserved(&a));
+	caching_free(&a, first);
+	caching_allocate(&a, MIB, 1);
+	CHECK(reserved(&a) == 4, "another stream: %u", reserved(&a));
+	first = caching_allocate(&a, 6 * MIB, 0);
+	third = caching_allocate(&a, 6 * MIB, 0);
+	caching_allocate(&a, 6 * MIB, 0);
+	CHECK(reserved(&a) == 24, "20 MiB hold three of 6: %u", reserved(&a));
+	caching_allocate(&a, 2 * MIB, 0);
+	CHECK(reserved(&a) == 24, "and one of 2: %u", reserved(&a));
+	caching_free(&a, third);
+	caching_free(&a, first);
+	caching_allocate(&a, 12 * MIB, 0);
+	CHECK(reserved(&a) == 24, "neighbours merge: %u", reserved(&a));
+	third = caching_allocate(&a, 10 * MIB + 1, 0);
+	CHECK(reserved(&a) == 36, "10 MiB and more have 2 MiB's multiples: %u", reserved(&a));
+	caching_free(&a, third);
+	third = caching_allocate(&a, 11 * MIB, 0);
+	caching_allocate(&a, MIB + 1, 0);
+	CHECK(reserved(&a) == 56, "1 MiB that is left is not split off: %u", reserved(&a));
+	caching_free(&a, none);
+	caching_free(&a, second);
+	caching_free(&a, third);
+	caching_release(&a);
+}
+
+/* A layer of 16 MiB whose input and output are 12 MiB a sample; it may be a unit of fully_shard. */
+static void init(struct chain *chain)
+{
+	chain_init(chain, 1);
+	chain->net.is_torch = true;
+	chain->layers[0].parameter_bytes = chain->layers[0].tensor_bytes[0] = 16 * MIB;
+	chain->layers[0].input_bytes = chain->layers[0].output_bytes = chain->layers[0].kept_bytes = 12 * MIB;
+	chain->layers[0].unit = 1;
+}
+
+/*
+ * Alone: 16 of parameters, 12 each of the batch, the output and both gradients, 16 each of the parameters'
+ * gradient, the optimizer's number and its copy: 112. A second batch comes where the others were.
+ * DDP: a bucket of 16 more. ZeRO-1 on two, of which the first has the only tensor: besides 20 that hold two
+ * flat tensors of 8; the batch is where the parameters were: 112 + 16 + 20 - 12. ZeRO-2: 20 for a part of 8,
+ * which then hold the batch too; 16 to gather, copied out to where the parameters were (16); output and
+ * gradients 12 each, the parameters' gradient 16, 20 for what was scattered: 124. The optimizer's 8 lie in
+ * one of 12, so that the next step's input gradient, the last of four, splits the 16 of the gradient: 16
+ * more. Without the optimizer's numbers 124.
+ */
+static void check_replay(void)
+{
+	static const double expected[] = {112, 128, 136, 140};
+	struct strategy_how how = {.batch = 2, .optimizer_copies = 1};
+	struct chain chain;
+
+	init(&chain);
+	for (int way = TORCH_ALONE; way <= TORCH_ZERO_2; way++) {
+		double bytes = strategy_torch_bytes(
+			&chain.net, &how, 1, way == TORCH_ALONE ? 1 : 2, (enum strategy_torch)way);
+
+		CHECK(near(bytes, expected[way] * MIB), "way %d: %g", way, bytes / MIB);
+	}
+	/* of two tensors of 16 the first rank updates one: besides the parameters' 32, where the batch and
+	 * the output come to lie, the bucket's and the flat tensors', 24 of gradients, 32 of the parameters',
+	 * a number where the output was, a copy of 16 */
+	chain.layers[0].parameter_bytes = 32 * MIB;
+	chain.layers[0].tensor_bytes[1] = 16 * MIB;
+	CHECK(near(strategy_torch_bytes(&chain.net, &how, 1, 2, TORCH_ZERO_1), 168 * MIB), "two tensors: %g",
+		strategy_torch_bytes(&chain.net, &how, 1, 2, TORCH_ZERO_1) / MIB);
+	init(&chain);
+	how.optimizer_copies = 0;
+	CHECK(near(strategy_torch_bytes(&chain.net, &how, 1, 2, TORCH_ZERO_2), 124 * MIB),
+		"without numbers: %g", strategy_torch_bytes(&chain.net, &how, 1, 2, TORCH_ZERO_2) / MIB);
+	/* an input of a size that was not there comes from a pooling: 7 MiB, indices of 14, and 7 of the
+	 * output; two gradients of 7 in another 20; the last one of 12 lies where the pooling's were */
+	chain_init(&chain, 2);
+	chain.layers[0].input_bytes = chain.layers[0].output_bytes = 12 * MIB;
+	chain.layers[1].input_bytes = chain.layers[1].output_bytes = 7 * MIB;
+	CHECK(near(strategy_torch_bytes(&chain.net, &how, 1, 1, TORCH_ALONE), (12 + 12 + 20 + 14 + 20) * MIB),
+		"pooled: %g", strategy_torch_bytes(&chain.net, &how, 1, 1, TORCH_ALONE) / MIB);
+}
+
+/* 200 MiB were measured with one sample. Two: four of 24, where the optimizer's number and its copy find
+ * room, and one more of 24 in the second step: 152, 40 more than with one. */
+static void check_memory(void)
+{
+	const struct strategy_how how = {.batch = 1, .optimizer_copies = 1};
+	double measured = 200 * MIB;
+	struct strategy_memory memory;
+	struct chain chain;
+
+	init(&chain);
+	chain.net.device_bytes = &measured;
+	CHECK(strategy_memory_basis(&chain.net, &how).basis == STRATEGY_REPLAYED, "basis");
+	memory = strategy_memory_whole(&chain.net, &how, 1, 1);
+	CHECK(near(memory.total, 200 * MIB) && !memory.at_least, "measured: %g", memory.total / MIB);
+	CHECK(near(memory.total, memory.state + memory.kept + memory.gradients + memory.bucket + memory.rest),
+		"parts: %g", memory.rest / MIB);
+	CHECK(near(strategy_memory_whole(&chain.net, &how, 1, 2).total, 216 * MIB), "DDP");
+	CHECK(near(strategy_memory_whole(&chain.net, &how, 2, 1).total, 240 * MIB), "two samples");
+	CHECK(near(strategy_memory_zero(&chain.net, &how, 1, 2, 1).total, (200 + 136 - 112) * MIB), "ZeRO-1");
+	chain.net.is_torch = false; /* the closed form has 84 MiB: that is more than twice as much */
+	memory = strategy_memory_whole(&chain.net, &how, 1, 1);
+	CHECK(near(memory.total, 200 * MIB) && !memory.at_least, "reserved, as measured: %g",
+		memory.total / MIB);
+	memory = strategy_memory_whole(&chain.net, &how, 1, 2);
+	CHECK(near(memory.total, 200 * MIB) && memory.at_least, "several have at least as much: %g",
+		memory.total / MIB);
+	memory = strategy_memory_whole(&chain.net, &how, 2, 1);
+	CHECK(memory.total < 200 * MIB && memory.at_least, "computed: %g", memory.total / MIB);
+}
+
+/* Layers as `pmanalyze layers --json` has them: name, kind, sizes, input, parameters. */
+static bool read_layers(
+	struct strategy_net *net, const char *const (*layers)[5], size_t count, const char *site)
+{
+	char path[] = "/tmp/test_strategy_torch_XXXXXX";
+	const char *paths[] = {path};
+	int file = mkstemp(path), status = -1;
+	FILE *out = file < 0 ? NULL : fdopen(file, "w");
+
+	if (!out)
+		return false;
+	fputs("{\"layers\": [", out);
+	for (size_t i = 0; i < count; i++)
+		fprintf(out,
+			"%s{\"layer\": \"%s\", \"kind\": \"%s\", \"sizes\": \"%s\", \"input\": \"%s\", \"parameters\": "
+			"%s, \"forward_ns\": 1, \"backward_ns\": 1, \"update_ns\": 1, \"site\": \"%s\"}",
+			i ? "," : "", layers[i][0], layers[i][1], layers[i][2], layers[i][3], layers[i][4],
+			site);
+	fputs("]}", out);
+	if (fclose(out) == 0)
+		status = strategy_net_read(net, paths, 1);
+	unlink(path);
+	return status == 0;
+}
+
+static void check_read(void)
+{
+	static const char *const layers[][5] = {{"m.words", "layer1", "", "", "50"},
+		{"m.blocks.0.up", "fc1", "4->8", "16x4", "40"}, {"m.blocks.0.norm.1", "norm1", "8", "", "16"},
+		{"m.blocks.1.up", "conv1", "3x3x2->4 s1 p1", "", "72"}, {"m.head", "fc2", "8->2", "", "16"}};
+	static const double weights[] = {50, 32, 8, 72, 16};
+	static const size_t units[] = {STRATEGY_ROOT, 1, 1, 2, STRATEGY_ROOT};
+	struct strategy_net net;
+
+	CHECK(read_layers(&net, layers, 5, "libtorch_cuda.so+0x1 < f (a.py:1)") && net.is_torch, "%s",
+		net.error);
+	for (size_t i = 0; i < net.layer_count; i++) {
+		const struct strategy_layer *layer = &net.layers[i];
+
+		CHECK(layer->unit == units[i], "%s: unit %zu", layer->name, layer->unit);
+		CHECK(near(layer->tensor_bytes[0], 4 * weights[i]) &&
+				near(layer->tensor_bytes[0] + layer->tensor_bytes[1], layer->parameter_bytes),
+			"%s: %g", layer->name, layer->tensor_bytes[0]);
+	}
+	strategy_net_free(&net);
+	CHECK(read_layers(&net, layers, 5, "main < start") && !net.is_torch &&
+			net.layers[1].unit == STRATEGY_ROOT,
+		"a plain program's");
+	strategy_net_free(&net);
+}
+
+int main(void)
+{
+	check_allocator();
+	check_replay();
+	check_memory();
+	check_read();
+	return check_end();
+}
