@@ -110,6 +110,12 @@ void print_number(struct print_table *table, size_t column, double number)
 	cell->number = number;
 }
 
+void print_number_as(struct print_table *table, size_t column, double number, const char *title)
+{
+	print_number(table, column, number);
+	table->rows[table->row_count - 1].cells[column].title = print_clean(table->arena, title);
+}
+
 void print_numbers(struct print_table *table, size_t column, const double *numbers, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -151,10 +157,12 @@ static const char *cell_text(struct arena *arena, const struct print_cell *cell,
 
 	if (!cell->present)
 		return has_words(column) ? "" : "-";
+	if (cell->title)
+		return cell->title;
 	switch (column->type) {
 	case PRINT_WORD:
 	case PRINT_LIST:
-		return cell->title ? cell->title : cell->word;
+		return cell->word;
 	case PRINT_COUNT:
 	case PRINT_FLAG:
 		return arena_format(arena, "%.0f", cell->number);

@@ -83,7 +83,7 @@ struct print_data {
 struct print_cell {
 	bool present;
 	const char *word;        /* lives as long as the table */
-	const char *title;       /* what text has in the word's place, or NULL */
+	const char *title;       /* what text has in the word's or number's place, or NULL */
 	const char *const *list; /* NULL, or the words of a list, ended by NULL */
 	const char *kind;        /* print_colour */
 	const char *tip;         /* print_tip */
@@ -120,6 +120,8 @@ void print_word(struct print_table *table, size_t column, const char *word);
 /* A word that programs know as `word` and people as `title`. */
 void print_term(struct print_table *table, size_t column, const char *word, const char *title);
 void print_number(struct print_table *table, size_t column, double number);
+/* A number that people know as `title`. */
+void print_number_as(struct print_table *table, size_t column, double number, const char *title);
 /* The cells from `column` on. */
 void print_numbers(struct print_table *table, size_t column, const double *numbers, size_t count);
 /* Words that live as long as the table; `count` may be 0. */

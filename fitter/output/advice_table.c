@@ -1,5 +1,6 @@
 /* An advice as tables: see advice_table.h. */
 #include "advice_table.h"
+#include "strategy_table.h"
 
 #include <math.h>
 
@@ -77,10 +78,9 @@ enum {
 	WAY_SURE,
 	WAY_LIMIT,
 	WAY_CHUNKS = WAY_LIMIT + 2,
-	WAY_RECOMMENDED
+	WAY_RECOMMENDED,
+	WAY_AT_LEAST
 };
-
-#define GIB (1024.0 * 1024 * 1024)
 
 static const struct print_column way_columns[] = {
 	PRINT_COLUMN("gpus", "GPUs", PRINT_COUNT), PRINT_COLUMN("strategy", "strategy", PRINT_WORD),
@@ -93,7 +93,8 @@ static const struct print_column way_columns[] = {
 	PRINT_COLUMN("partition", NULL, PRINT_WORD), PRINT_COLUMN("sure", "sure", PRINT_WORD),
 	PRINT_COLUMN("limit", "limit", PRINT_WORD), PRINT_COLUMN("limit_share", NULL, PRINT_SHARE),
 	PRINT_COLUMN("chunks", NULL, PRINT_COUNT),
-	PRINT_COLUMN("recommended", NULL, PRINT_FLAG), /* on so many GPUs */
+	PRINT_COLUMN("recommended", NULL, PRINT_FLAG),     /* on so many GPUs */
+	PRINT_COLUMN("memory_at_least", NULL, PRINT_FLAG), /* memory_bytes is a lower bound */
 };
 
 /* As the trainers' --stages and --partition have them: "2-1-1", "12,17"; and where workers do not stand as
@@ -141,9 +142,9 @@ void advice_table_ways(const struct advice_print *p, struct print_table *table)
 			continue;
 		}
 		print_numbers(table, WAY_TIME,
-			(double[]){way->time, way->low, way->high, way->rate, way->choice.memory,
-				way->choice.memory / GIB},
-			6);
+			(double[]){way->time, way->low, way->high, way->rate, way->choice.memory}, 5);
+		strategy_table_memory(table, WAY_MEMORY + 1, &way->choice.needs);
+		print_number(table, WAY_AT_LEAST, way->choice.needs.at_least);
 		if (strategy_is_pipe(way->name))
 			print_plan(table, &way->choice);
 		if (way->choice.fits)

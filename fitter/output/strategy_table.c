@@ -35,7 +35,8 @@ enum {
 	IMPOSSIBLE,
 	VALIDATED,
 	ASSIGNED, /* the workers, and how they were found */
-	NOTE = ASSIGNED + 2
+	AT_LEAST = ASSIGNED + 2,
+	NOTE
 };
 
 static const struct print_column columns[] = {
@@ -67,6 +68,7 @@ static const struct print_column columns[] = {
 	PRINT_COLUMN("validated", NULL, PRINT_FLAG, .csv_key = ""),
 	PRINT_COLUMN("workers", NULL, PRINT_WORD),
 	PRINT_COLUMN("assignment", NULL, PRINT_WORD),
+	PRINT_COLUMN("memory_at_least", NULL, PRINT_FLAG), /* memory_bytes is a lower bound */
 	PRINT_COLUMN(NULL, "", PRINT_WORD, .csv_key = ""),
 };
 
@@ -116,14 +118,24 @@ static const char *fill_pipe(
 	return note;
 }
 
+void strategy_table_memory(struct print_table *table, size_t column, const struct strategy_memory *needs)
+{
+	print_number(table, column, needs->total / GIB);
+	if (needs->at_least)
+		print_number_as(table, column, needs->total / GIB,
+			arena_format(table->arena, "≥ %.3g", needs->total / GIB));
+}
+
 static void fill_memory(struct print_table *table, const struct strategy_choice *choice)
 {
 	const struct strategy_memory *needs = &choice->needs;
 
-	print_numbers(table, MEMORY,
-		(double[]){needs->total / GIB, needs->total, choice->fits, needs->state, needs->kept,
-			needs->gradients, needs->bucket, needs->rest},
-		8);
+	strategy_table_memory(table, MEMORY, needs);
+	print_number(table, AT_LEAST, needs->at_least);
+	print_numbers(table, MEMORY + 1,
+		(double[]){needs->total, choice->fits, needs->state, needs->kept, needs->gradients,
+			needs->bucket, needs->rest},
+		7);
 }
 
 /* What a worker has. */
@@ -172,7 +184,8 @@ void strategy_table_row(struct print_table *table, const struct strategy_choice 
 				(double)parts->buckets},
 			5);
 		note = arena_format(table->arena, "%zu exchange%s, %.3f ms, %.3f ms of it exposed",
-			parts->buckets, pm_text_plural(parts->buckets), parts->exchange / 1e6, parts->exposed / 1e6);
+			parts->buckets, pm_text_plural(parts->buckets), parts->exchange / 1e6,
+			parts->exposed / 1e6);
 	}
 	if (!strategy_is_validated(name))
 		note = arena_format(table->arena, "%s; no run was held against it", note);

@@ -13,4 +13,7 @@ void strategy_table_begin(struct print_table *table);
 void strategy_table_row(struct print_table *table, const struct strategy_choice *choices,
 	enum strategy_name name, const struct strategy_cluster *cluster, const struct strategy_net *net);
 
+/* GiB of a worker in a column of figures; people see a lower bound as "≥ 0.5". */
+void strategy_table_memory(struct print_table *table, size_t column, const struct strategy_memory *needs);
+
 #endif
