@@ -21,6 +21,8 @@
 #define UPDATE_PASSES 3
 /* Replayed pipelines missed modelled runs by so much (docs/prediction.md). */
 #define PIPE_MISS 0.1
+/* Replayed PyTorch programs missed modelled runs by less (docs/prediction.md). */
+#define TORCH_MISS 0.05
 
 const char *const advice_limits[] = {
 	"compute", "links", "stages that wait", "input", "launches", "work outside of layers", "memory"};
@@ -139,8 +141,9 @@ static void range_data(const struct advice *a, const struct strategy_how *how, s
 	way->low = fmin(fmax(alone, parts.exchange), way->time);
 }
 
-/* Of what no run was held against: exchanges wholly hidden, or not at all and a miss on top. */
-static void range_untried(
+/* Of PyTorch's programs, and what no run was held against: exchanges wholly hidden, or not at all and a miss
+ * on top. */
+static void range_parts(
 	const struct advice *a, const struct strategy_how *how, size_t gpus, struct advice_way *way)
 {
 	const struct strategy_data_parts *parts = &way->choice.parts;
@@ -152,7 +155,8 @@ static void range_untried(
 	alone = way->time - parts->exposed;
 
 	way->low = fmin(fmax(alone, parts->exchange), way->time);
-	way->high = fmax(alone + parts->exchange, way->time) * (1 + PIPE_MISS);
+	way->high = fmax(alone + parts->exchange, way->time) *
+		    (1 + (way->choice.is_validated ? TORCH_MISS : PIPE_MISS));
 }
 
 /* With one measured batch, between layers that scale in proportion and such that do so least. */
@@ -234,15 +238,15 @@ static int fill_way(const struct advice *a, const struct strategy_net *net, cons
 		way->high = fmax(a->run.quartiles[1], way->time);
 		way->strength = ADVICE_MEASURED;
 	} else {
-		if (way->name == STRATEGY_NAME_DATA)
+		if (way->name == STRATEGY_NAME_DATA && !net->is_torch)
 			range_data(a, how, way);
 		else if (!strategy_is_pipe(way->name))
-			range_untried(a, how, gpus, way);
+			range_parts(a, how, gpus, way);
 		else
 			status = range_pipe(a, net, how, gpus, way);
 		way->low -= fmax(a->run.iteration - a->run.quartiles[0], 0);
 		way->high += a->run.sd * greatest_of((double)gpus);
-		if (!strategy_is_validated(way->name))
+		if (!choice->is_validated)
 			way->strength = ADVICE_UNTRIED;
 		else if (way->high <= NARROW * way->low)
 			way->strength = ADVICE_MODERATE;
@@ -256,8 +260,7 @@ static int fill_way(const struct advice *a, const struct strategy_net *net, cons
 static bool is_candidate(const struct advice_row *row, size_t i)
 {
 	return !isnan(row->ways[i].time) && strategy_is_synchronous((enum strategy_name)i) &&
-	       strategy_is_validated((enum strategy_name)i) &&
-	       (i == STRATEGY_NAME_SINGLE) == (row->gpus == 1);
+	       row->ways[i].choice.is_validated && (i == STRATEGY_NAME_SINGLE) == (row->gpus == 1);
 }
 
 static const struct advice_way *quickest_but(const struct advice_row *row, const struct advice_way *but)

@@ -7,8 +7,11 @@
  *
  * One worker's range is the middle half of the iterations, which were measured.
  *
- * That of data parallelism is from an exchange that is wholly hidden to one that is not hidden at all and
- * begins a cycle late.
+ * PyTorch's DDP, ZeRO-1 and FSDP2 have a range from an exchange that is wholly hidden to one that is not
+ * hidden at all, and what they were missed by.
+ *
+ * That of other data parallelism is from an exchange that is wholly hidden to one that is not hidden at all
+ * and begins a cycle late.
  *
  * Pipelines have micro-batches of other sizes. Where one batch was measured, a part of a layer's time is
  * taken not to shrink with them (advice.c says which); the range is from none to twice that, and a tenth to
@@ -53,7 +56,8 @@ struct advice_run {
 	double batch, iteration;
 	double quartiles[2], sd; /* of its iterations */
 	double input, launch;    /* parts of it that are no layer's */
-	double other;            /* all that is no layer's, those included */
+	double update; /* the update as a whole, with kernels that no layer is known for; 0: not known */
+	double other;  /* all that is no layer's, those included */
 };
 
 /* A run on several GPUs whose time is known. */

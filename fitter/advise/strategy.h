@@ -59,6 +59,10 @@ struct strategy_net {
 int strategy_net_read(struct strategy_net *net, const char *const *paths, size_t path_count);
 void strategy_net_free(struct strategy_net *net);
 
+/* An update takes `total` ns as a whole: what that is more than the layers' counts to them by their
+ * parameters, as kernels do that work on lists of all, or on copies that are no layer's. */
+void strategy_net_spread_update(struct strategy_net *net, double total);
+
 /* What the file of one run has as samples are rows of products (tokens); the run's batch has `batch` samples.
  * Which tensors layers share is not known then: the network becomes opaque. */
 void strategy_net_rows(struct strategy_net *net, double batch);
@@ -165,7 +169,8 @@ void strategy_data(const struct strategy_net *net, const struct strategy_cluster
  * S/(nB)) on a ring, as much as an all-reduce; in stage 3 parameters are gathered twice, half as much again.
  * By units, the layers between two places where the network may be cut. Stages 1 and 2 scatter next to the
  * backward pass and gather behind the update; stage 3 gathers a unit while the one before is computed, in
- * forward and in backward, whose first unit is still there. No run has been held against it.
+ * forward and in backward, whose first unit is still there. No run has been held against it; PyTorch's
+ * programs have their own (strategy_torch.h).
  */
 void strategy_zero(const struct strategy_net *net, const struct strategy_cluster *cluster,
 	const struct strategy_how *how, int stage, struct strategy_data_parts *parts);
@@ -282,7 +287,7 @@ struct strategy_memory {
  * whole inputs. An n-th of a product takes as long as the product with an n-th of the samples; layers in a
  * whole state compute it all, and nothing is hidden behind anything. As many channels as workers are taken
  * for granted. *memory: products' state divided, activations as the sequence has them, gradients of
- * activations whole. 0 or -ENOMEM. No run has been held against it.
+ * activations whole. 0 or -ENOMEM.
  */
 int strategy_tensor(const struct strategy_net *net, const struct strategy_cluster *cluster,
 	const struct strategy_how *how, struct strategy_data_parts *parts, struct strategy_memory *memory);

@@ -1,5 +1,6 @@
 /* The best of all strategies: see strategy_choose.h. */
 #include "strategy_choose.h"
+#include "strategy_torch.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -43,9 +44,10 @@ bool strategy_has_parts(enum strategy_name name)
 	return name == STRATEGY_NAME_DATA || (name > STRATEGY_NAME_LAYERWISE && name < STRATEGY_NAME_COUNT);
 }
 
-bool strategy_is_validated(enum strategy_name name)
+bool strategy_is_validated(enum strategy_name name, const struct strategy_net *net)
 {
-	return name != STRATEGY_NAME_FLUSH && name <= STRATEGY_NAME_LAYERWISE;
+	return name != STRATEGY_NAME_FLUSH &&
+	       (name <= STRATEGY_NAME_LAYERWISE || (net->is_torch && name >= STRATEGY_NAME_ZERO_1));
 }
 
 bool strategy_is_synchronous(enum strategy_name name)
@@ -235,7 +237,10 @@ int strategy_choose(const struct strategy_net *net, const struct strategy_cluste
 
 	single(net, cluster, how, &choices[STRATEGY_NAME_SINGLE]);
 	*data = (struct strategy_choice){.possible = true, .warm_up = NAN, .bound = NAN};
-	strategy_data(net, cluster, how, &data->parts);
+	if (net->is_torch && cluster->workers > 1 && how->aggregate == STRATEGY_FUSED)
+		strategy_torch_time(net, cluster, how, TORCH_DDP, &data->parts);
+	else
+		strategy_data(net, cluster, how, &data->parts);
 	data->time = data->parts.total;
 	set_memory_of_all(data, cluster,
 		strategy_memory_whole(
@@ -246,6 +251,8 @@ int strategy_choose(const struct strategy_net *net, const struct strategy_cluste
 	if (status == 0)
 		status = tensor(net, cluster, how, &choices[STRATEGY_NAME_TENSOR]);
 	strategy_choose_zero(net, cluster, how, &choices[STRATEGY_NAME_ZERO_1]);
+	for (int i = 0; i < STRATEGY_NAME_COUNT; i++)
+		choices[i].is_validated = strategy_is_validated((enum strategy_name)i, net);
 	return status;
 }
 
@@ -260,7 +267,11 @@ void strategy_choose_zero(const struct strategy_net *net, const struct strategy_
 		*choice = (struct strategy_choice){.published = NAN, .warm_up = NAN, .bound = NAN};
 		choice->possible = cluster->workers > 1;
 		choice->why = choice->possible ? NULL : "a single worker has nothing to divide";
-		strategy_zero(net, cluster, how, i + 1, &choice->parts);
+		if (net->is_torch && cluster->workers > 1)
+			strategy_torch_time(
+				net, cluster, how, (enum strategy_torch)(TORCH_ZERO_1 + i), &choice->parts);
+		else
+			strategy_zero(net, cluster, how, i + 1, &choice->parts);
 		choice->time = choice->parts.total;
 		set_memory_of_all(
 			choice, cluster, strategy_memory_zero(net, how, batch, cluster->workers, i + 1));
@@ -272,7 +283,7 @@ enum strategy_name strategy_best(const struct strategy_choice *choices, bool syn
 	enum strategy_name best = STRATEGY_NAME_COUNT;
 
 	for (int i = STRATEGY_NAME_DATA; i < STRATEGY_NAME_COUNT; i++)
-		if (choices[i].possible && choices[i].fits && strategy_is_validated((enum strategy_name)i) &&
+		if (choices[i].possible && choices[i].fits && choices[i].is_validated &&
 			(!synchronous || strategy_is_synchronous((enum strategy_name)i)) &&
 			(best == STRATEGY_NAME_COUNT || choices[i].time < choices[best].time))
 			best = (enum strategy_name)i;

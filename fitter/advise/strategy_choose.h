@@ -29,15 +29,17 @@ bool strategy_has_parts(enum strategy_name name);
 /* Are its gradients those of the current weights? */
 bool strategy_is_synchronous(enum strategy_name name);
 
-/* Was a run on modelled GPUs held against the prediction? What was not is shown, and never recommended: 1F1B
- * with a flush, tensor parallelism and ZeRO's stages, which no trainer here does. */
-bool strategy_is_validated(enum strategy_name name);
+/* Were runs on modelled GPUs held against the prediction? What was not is shown, and never recommended: 1F1B
+ * with a flush and tensor parallelism, which no trainer here does, and ZeRO's stages but of PyTorch's
+ * programs (strategy_torch.h). */
+bool strategy_is_validated(enum strategy_name name, const struct strategy_net *net);
 
 extern const char *const strategy_names[];
 
 struct strategy_choice {
 	bool possible;
 	const char *why;              /* not possible */
+	bool is_validated;            /* strategy_is_validated; of strategy_choose */
 	bool fits;                    /* as far as is known: `lacks` is not above 0 */
 	double lacks;                 /* bytes that some worker has too little; -infinity: not known */
 	double memory;                /* bytes that a worker needs */

@@ -67,6 +67,15 @@ static const char *word(const cJSON *object, const char *key)
 	return text ? text : "";
 }
 
+/* A norm by its kind or the end of its name: "norm3", "blocks.0.norm1", "ln_f". */
+static bool is_norm(const char *name, const char *kind)
+{
+	const char *dot = strrchr(name, '.');
+	const char *last = dot ? dot + 1 : name;
+
+	return strncmp(kind, "norm", 4) == 0 || strstr(last, "norm") || strncmp(last, "ln", 2) == 0;
+}
+
 /* Weights by the sizes "3x3x16->32" or "256->768", and what is beside them; norms have a scale and a shift.
  */
 static void set_tensors(struct strategy_layer *layer, const char *kind, const char *sizes)
@@ -80,7 +89,7 @@ static void set_tensors(struct strategy_layer *layer, const char *kind, const ch
 		if (end == at)
 			weights = 0;
 	}
-	if (strncmp(kind, "norm", 4) == 0)
+	if (is_norm(layer->name, kind))
 		weights = layer->parameter_bytes / 2;
 	if (weights <= 0 || weights > layer->parameter_bytes)
 		weights = layer->parameter_bytes;
@@ -249,6 +258,17 @@ int strategy_net_read(struct strategy_net *net, const char *const *paths, size_t
 		cJSON_Delete(root);
 	}
 	return status;
+}
+
+void strategy_net_spread_update(struct strategy_net *net, double total)
+{
+	const double bytes = strategy_parameter_bytes(net, 0, net->layer_count);
+	const double more =
+		total - strategy_time_of(net, 0, net->layer_count, STRATEGY_UPDATE, net->batches[0]);
+
+	for (size_t i = 0; more > 0 && bytes > 0 && i < net->layer_count; i++)
+		for (size_t k = 0; k < net->batch_count; k++)
+			net->layers[i].update[k] += more * net->layers[i].parameter_bytes / bytes;
 }
 
 void strategy_net_rows(struct strategy_net *net, double batch)

@@ -98,6 +98,36 @@ static void make_parameters(struct replay *r)
 	free(whole.blocks);
 }
 
+size_t *strategy_torch_assign(const struct strategy_net *net, size_t workers)
+{
+	const size_t count = STRATEGY_TENSORS * net->layer_count;
+	double *left = calloc(count + workers, sizeof(*left)), *has = left + count;
+	size_t *worker = calloc(count + 1, sizeof(*worker));
+
+	if (!left || !worker) {
+		free(left);
+		free(worker);
+		return NULL;
+	}
+	for (size_t i = 0; i < count; i++)
+		left[i] = net->layers[i / STRATEGY_TENSORS].tensor_bytes[i % STRATEGY_TENSORS];
+	for (size_t n = 0; n < count; n++) {
+		size_t largest = 0, least = 0;
+
+		for (size_t i = 1; i < count; i++)
+			largest = left[i] > left[largest] ? i : largest;
+		for (size_t i = 1; i < workers; i++)
+			least = has[i] < has[least] ? i : least;
+		if (left[largest] < 0)
+			break;
+		worker[largest] = least;
+		has[least] += left[largest];
+		left[largest] = -1;
+	}
+	free(left);
+	return worker;
+}
+
 /* ---- FSDP2's units ---- */
 
 static void gather(struct replay *r, size_t unit)
@@ -230,28 +260,18 @@ static void backward(struct replay *r, size_t layer, struct bag *gradient)
 		scatter(r, unit);
 }
 
-/* The tensors whose numbers the first rank has: the largest goes to the rank that has least so far. */
+/* The tensors whose numbers the first worker has. */
 static void take_own(struct replay *r, struct bag *bag, double copies)
 {
-	const size_t count = STRATEGY_TENSORS * r->net->layer_count, ranks = (size_t)r->workers;
-	double *left = calloc(count + ranks, sizeof(*left)), *has = left + count;
+	const size_t count = STRATEGY_TENSORS * r->net->layer_count;
+	size_t *worker = strategy_torch_assign(r->net, (size_t)r->workers);
 
-	r->memory.failed |= !left;
-	for (size_t i = 0; left && i < count; i++)
-		left[i] = r->net->layers[i / STRATEGY_TENSORS].tensor_bytes[i % STRATEGY_TENSORS];
-	for (size_t n = 0; left && n < count; n++) {
-		size_t largest = 0, least = 0;
-
-		for (size_t i = 1; i < count; i++)
-			largest = left[i] > left[largest] ? i : largest;
-		for (size_t i = 1; i < ranks; i++)
-			least = has[i] < has[least] ? i : least;
-		for (double k = 0; least == 0 && k < copies; k++)
-			take(r, bag, left[largest], MAIN);
-		has[least] += left[largest];
-		left[largest] = 0;
-	}
-	free(left);
+	r->memory.failed |= !worker;
+	for (size_t i = 0; worker && i < count; i++)
+		for (double k = 0; worker[i] == 0 && k < copies; k++)
+			take(r, bag, r->net->layers[i / STRATEGY_TENSORS].tensor_bytes[i % STRATEGY_TENSORS],
+				MAIN);
+	free(worker);
 }
 
 static void update(struct replay *r, bool is_first)

@@ -164,7 +164,7 @@ const struct command cmd_advise = {
 		"with the run's batch (the whole batch grows), for every strategy, and says what to take:\n"
 		"\n"
 		"  data\tas measured, plus the exchange of gradients next to the backward pass. Its "
-		"range is from an exchange that is wholly hidden to one that is not hidden at all\n"
+		"range is from an exchange that is wholly hidden to one that is not hidden at all; of PyTorch's programs as DDP does it\n"
 		"  pipelines\tof micro-batches of another size than the run's a part of each layer's time "
 		"does not shrink, as the shortest layers and the updates tell; the range is from none to "
 		"twice that\n"
@@ -174,7 +174,7 @@ const struct command cmd_advise = {
 		"prediction, whose ranges then reach as far as it missed them.\n"
 		"\n"
 		"What a GPU does outside of its layers (input, copies, launches) is taken to stay as it "
-		"is. A strategy that exceeds memory_gib of FILE is left out; 1f1b, tensor parallelism and ZeRO's stages, "
+		"is. A strategy that exceeds memory_gib of FILE is left out; 1f1b, tensor parallelism and, but for PyTorch's programs, ZeRO's stages, "
 		"against which no run was held, are shown as untried and not recommended. Ranges hold if the links are as "
 		"FILE has them.\n",
 	.options = OPTION_TABLES(rows),

@@ -114,6 +114,7 @@ static void take_one(struct reader *r, const char *run, const struct csv *csv, d
 	to->iteration = iteration;
 	to->input =
 		1e6 * (observed(csv, "io_ms", 0) + observed(csv, "h2d_ms", 0) + observed(csv, "md_ms", 0));
+	to->update = 1e6 * observed(csv, "update_ms", 0);
 	to->launch = 1e6 * (observed(csv, "idle_launch_ms", 0) + observed(csv, "idle_queue_ms", 0));
 	read_spread(r, run, to);
 }
@@ -175,6 +176,7 @@ static void set_other(struct advice *a)
 	struct advice_run *run = &a->run;
 	double layers = 0;
 
+	strategy_net_spread_update(&a->net, run->update);
 	for (int which = STRATEGY_FORWARD; which <= STRATEGY_UPDATE; which++)
 		layers += strategy_time_of(
 			&a->net, 0, a->net.layer_count, (enum strategy_time)which, run->batch);

@@ -271,7 +271,7 @@ static const struct option_row rows[] = {
 	{"workers", WORKERS, "N", "default: the file's"},
 	{"batch", BATCH, "N", "batch size over all workers; default: the largest measured"},
 	{"aggregate", AGGREGATE, "after|overlap|fused", "schedule of the gradient exchange; default fused"},
-	{"fusion-threshold", THRESHOLD, "BYTES", "size of a bucket; default 67108864"},
+	{"fusion-threshold", THRESHOLD, "BYTES", "size of a bucket; default 67108864; PyTorch's programs have DDP's"},
 	{"cycle-ms", CYCLE, "X", "period in which gradients are collected; default 1"},
 	{"micro-batches", MICRO, "LIST", "numbers to evaluate; default 1,2,4,8,16,32"},
 	{"recompute", RECOMPUTE, "on|off", "GPipe stages keep their inputs only; default on"},
@@ -305,8 +305,9 @@ const struct command cmd_strategy = {
 		"them: (5.1) for data, (6.1) and (6.2) for GPipe. The row tensor divides each layer among the workers, by "
 		"columns or rows as Megatron-LM does, in the cheapest sequence. The rows zero-1 to zero-3 are data "
 		"parallel with the optimizer's numbers, also the gradients, also the parameters (FSDP) "
-		"divided among the workers. No run was held against these, nor against 1f1b, so they are not "
-		"recommended.\n"
+		"divided among the workers; of PyTorch's programs (by their call sites) as DDP, ZeroRedundancyOptimizer "
+		"and fully_shard do it, which modelled runs were held against. No run was held against the rows zero-1 to zero-3 of "
+		"others, tensor and 1f1b, so they are not recommended.\n"
 		"\n"
 		"FILE describes the cluster; # starts a comment:\n"
 		"  workers 16\tGPUs\n"

@@ -31,7 +31,7 @@ static void put_answers(const struct advice_print *p, struct arena *arena, FILE 
  * faint and has no band. */
 static void add_strategy(struct plot *plot, const struct advice *a, enum strategy_name name, int colour)
 {
-	const bool is_untried = !strategy_is_validated(name);
+	const bool is_untried = !strategy_is_validated(name, &a->net);
 	struct plot_series *band = plot_add(plot, PLOT_BAND, NULL), *line;
 	char *title = figure_text("%s%s", strategy_names[name], is_untried ? ", untried" : "");
 

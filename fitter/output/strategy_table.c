@@ -161,7 +161,7 @@ void strategy_table_row(struct print_table *table, const struct strategy_choice 
 
 	print_row(table);
 	print_word(table, 0, strategy_names[name]);
-	print_number(table, VALIDATED, strategy_is_validated(name));
+	print_number(table, VALIDATED, choice->is_validated);
 	if (!choice->possible) {
 		print_word(table, IMPOSSIBLE, choice->why);
 		print_word(table, NOTE, choice->why);
@@ -187,7 +187,7 @@ void strategy_table_row(struct print_table *table, const struct strategy_choice 
 			parts->buckets, pm_text_plural(parts->buckets), parts->exchange / 1e6,
 			parts->exposed / 1e6);
 	}
-	if (!strategy_is_validated(name))
+	if (!choice->is_validated)
 		note = arena_format(table->arena, "%s; no run was held against it", note);
 	if (choice->fits) {
 		print_numbers(table, TIME + 1, (double[]){choice->time, single / choice->time}, 2);

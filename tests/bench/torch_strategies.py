@@ -1,10 +1,10 @@
-"""Trains train.py's gpt, or an mlp, on one GPU or by one of PyTorch's ways to divide it; prints the median step by CUDA events, in us.
+"""Trains one of train.py's networks, or an mlp, on one GPU or by one of PyTorch's ways to divide it; prints the median step by CUDA events, in us.
 
-    torch_strategies.py gpt|mlp STRATEGY --batch N [--steps N]
+    torch_strategies.py gpt|gpt-wide|mlp|resnet50 STRATEGY --batch N [--steps N]
 
 STRATEGY: one; ddp (DistributedDataParallel); zero-1 (DDP with ZeroRedundancyOptimizer); zero-2 and zero-3 (fully_shard of each block and of
 the whole, parameters gathered once or twice a step); tensor (parallelize_module: qkv, up and the head by columns, out and down by rows; of
-the mlp every other layer by columns and by rows). Under torchrun the batch is that of a rank, with tensor parallelism that of all.
+the mlp every other layer by columns and by rows; not of resnet50). Under torchrun the batch is that of a rank, with tensor parallelism that of all.
 """
 import argparse
 import functools
@@ -34,6 +34,16 @@ def row(i):
     return torch.randn(WIDTH, generator=generator), torch.randint(CLASSES, (), generator=generator)
 
 
+def make(name):
+    if name.startswith("gpt"):
+        return train.GPT(width=1024, heads=16, depth=6) if name == "gpt-wide" else train.GPT(), train.text
+    if name == "mlp":
+        return mlp(), row
+    import torchvision
+
+    return getattr(torchvision.models, name)(), train.image
+
+
 def divide(model):
     from torch.distributed.device_mesh import init_device_mesh
     from torch.distributed.tensor import Replicate
@@ -49,12 +59,19 @@ def divide(model):
     return parallelize_module(model, mesh, {name: (rows if i % 2 else columns)() for i, name in enumerate(linear)})
 
 
+def blocks_of(model):
+    if isinstance(model, train.GPT):
+        return model.blocks
+    if isinstance(model, nn.Sequential):
+        return [part for part in model if isinstance(part, nn.Linear)]
+    return [part for stage in (model.layer1, model.layer2, model.layer3, model.layer4) for part in stage]
+
+
 def shard(model, again):
     from torch.distributed.fsdp import fully_shard
 
-    parts = model.blocks if isinstance(model, train.GPT) else [part for part in model if isinstance(part, nn.Linear)]
     options = {} if again else {"reshard_after_forward": False}  # by default all but the whole's own parameters are gathered again
-    for part in parts:
+    for part in blocks_of(model):
         fully_shard(part, **options)
     return fully_shard(model, **options)
 
@@ -89,7 +106,7 @@ def loss_of(model, x, y):
 
 def parse():
     p = argparse.ArgumentParser()
-    p.add_argument("model", choices=("gpt", "mlp"))
+    p.add_argument("model", choices=("gpt", "gpt-wide", "mlp", "resnet50"))
     p.add_argument("strategy", choices=("one", "ddp", "zero-1", "zero-2", "zero-3", "tensor"))
     p.add_argument("--batch", type=int, required=True)
     p.add_argument("--steps", type=int, default=10)
@@ -101,7 +118,7 @@ def main():
     torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)))
     if options.strategy != "one":
         dist.init_process_group("nccl")
-    model, sample = (train.GPT(), train.text) if options.model == "gpt" else (mlp(), row)
+    model, sample = make(options.model)
     model = distribute(options.strategy, model.cuda())
     optimizer = make_optimizer(options.strategy, model)
     samples = train.Samples(sample, options.steps * options.batch)

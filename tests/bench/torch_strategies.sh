@@ -9,7 +9,7 @@
 # PyTorch 2.15 has two backends for NCCL. That of earlier versions (TORCH_DIST_USE_NCCL2=0) is the default here; with the new one DDP's
 # sums are not hidden behind the backward pass: the stream that computes waits for each of them.
 #
-#     [NETS="gpt mlp"] [GPUS="2 4"] [STRATEGIES="ddp zero-1 zero-2 zero-3 tensor"] [SCALE=100] tests/bench/torch_strategies.sh BUILD
+#     [NETS="gpt mlp gpt-wide resnet50"] [GPUS="2 4"] [STRATEGIES="ddp zero-1 zero-2 zero-3 tensor"] [SCALE=100] tests/bench/torch_strategies.sh BUILD
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "${1:?usage: torch_strategies.sh BUILD}" && pwd)
@@ -42,16 +42,21 @@ advised() { # strategy, GPUs: time, low, high, memory, whether that is a lower b
 		print $at["time_ns"] == "" ? "nan nan nan nan 0" : $at["time_ns"] " " $at["low_ns"] " " $at["high_ns"] " " ($at["memory_bytes"] == "" ? "nan" : $at["memory_bytes"]) " " least + 0 }' predicted
 }
 
-printf '%-4s %-7s %4s %9s %9s %7s %-5s %12s %9s %7s\n' net way GPUs predicted measured error range 'memory, MiB' measured error
-for net in ${NETS:-gpt mlp}; do
-	batch=512
-	[ "$net" != gpt ] || batch=8
+printf '%-8s %-7s %4s %9s %9s %7s %-5s %12s %9s %7s\n' net way GPUs predicted measured error range 'memory, MiB' measured error
+for net in ${NETS:-gpt mlp gpt-wide resnet50}; do
+	case $net in
+	gpt) batch=8 ;;
+	gpt-wide) batch=4 ;;
+	resnet50) batch=32 ;;
+	*) batch=512 ;;
+	esac
 	run 1 "$net" one $batch >/dev/null
 	mv run one
 	pmfit advise --csv --optimizer adam --batch $batch --cluster cluster --gpus "1,$(echo ${GPUS:-2 4} | tr ' ' ,)" one >predicted
 	rm -rf one
 	for gpus in ${GPUS:-2 4}; do
 		for way in ${STRATEGIES:-ddp zero-1 zero-2 zero-3 tensor}; do
+			[ "$net $way" != "resnet50 tensor" ] || continue
 			each=$batch
 			[ "$way" != tensor ] || each=$((batch * gpus))
 			echo "$net $way $gpus $(advised "$way" "$gpus") $(run "$gpus" "$net" "$way" "$each")"
@@ -63,7 +68,7 @@ done | awk -v scale="$SOFTGPU_TIME_SCALE" '
 	function error(p, m) { return p == "nan" || m == "nan" ? "-" : sprintf("%+.1f%%", 100 * (p / m - 1)) }
 	function size(x) { return x == "nan" ? "-" : sprintf("%.0f", x / 1048576) }
 	{ held = $4 == "nan" || $9 == "nan" ? "-" : $9 + 0 >= $5 + 0 && $9 + 0 <= $6 + 0 ? "in" : "out"
-	  printf "%-4s %-7s %4d %9s %9s %7s %-5s %12s %9s %7s\n", $1, $2, $3, number($4, 1e6 * scale), number($9, 1e6 * scale), error($4, $9), held,
+	  printf "%-8s %-7s %4d %9s %9s %7s %-5s %12s %9s %7s\n", $1, $2, $3, number($4, 1e6 * scale), number($9, 1e6 * scale), error($4, $9), held,
 		($8 ? ">= " : "") size($7), size($10), error($7, $10); fflush()
 	  if (held != "-") { e = 100 * ($4 / $9 - 1); e = e < 0 ? -e : e; n[$2]++; sum[$2] += e; if (e > most[$2]) most[$2] = e; inside[$2] += held == "in" }
 	  if ($7 != "nan" && $10 != "nan" && !$8) { e = 100 * ($7 / $10 - 1); e = e < 0 ? -e : e; mn[$2]++; msum[$2] += e; if (e > mmost[$2]) mmost[$2] = e } }

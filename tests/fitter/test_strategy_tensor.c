@@ -151,7 +151,8 @@ static void check_choice(void)
 		enum strategy_name name = (enum strategy_name)i;
 
 		choices[i].time = 1;
-		CHECK(!strategy_is_validated(name) && !strategy_is_pipe(name) && strategy_has_parts(name),
+		CHECK(!strategy_is_validated(name, &chain.net) && !strategy_is_pipe(name) &&
+				strategy_has_parts(name),
 			"%s", strategy_names[i]);
 	}
 	CHECK(strategy_best(choices, true) <= STRATEGY_NAME_HYBRID, "an untried strategy is recommended");

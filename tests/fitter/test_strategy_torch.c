@@ -187,8 +187,121 @@ static void check_read(void)
 	strategy_net_free(&net);
 }
 
+/* Layers of 10 forward, 20 backward and 3 update with so many bytes of parameters. */
+static void init_times(struct chain *chain, const double *bytes)
+{
+	chain_init(chain, 3);
+	chain->net.is_torch = true;
+	for (size_t i = 0; i < 3; i++) {
+		*chain->layers[i].forward = 10;
+		*chain->layers[i].backward = 20;
+		*chain->layers[i].update = 3;
+		chain->layers[i].parameter_bytes = chain->layers[i].tensor_bytes[0] = bytes[i];
+		chain->layers[i].unit = i; /* the first is in the root */
+	}
+}
+
+/*
+ * Two workers, links of 1 MiB a ns: a sum takes its MiB. Forward until 30; the last layer's gradient, 2 MiB,
+ * is a bucket at 50 and summed until 52, then 30 from 70 to 100, then 4 until 104. Copies of 1 MiB a ns: the
+ * buckets are full at 52, 102 and 126, and summed until 54, 132 and 136; copied back until 128, 162 and 166.
+ * ZeRO-1: the first worker has 30 of 36, updates for 7.5 of 9, and each sends 30.
+ */
+static void check_ddp(void)
+{
+	static const double bytes[] = {4 * MIB, 30 * MIB, 2 * MIB};
+	static struct strategy_cluster cluster;
+	const struct strategy_how how = {.batch = 2, .other = 8};
+	struct strategy_data_parts parts;
+	struct chain chain;
+
+	init_times(&chain, bytes);
+	cluster_init(&cluster, 2, 0, MIB);
+	strategy_torch_time(&chain.net, &cluster, &how, TORCH_DDP, &parts);
+	CHECK(near(parts.total, 104 + 9 + 4) && near(parts.exposed, 14) && near(parts.exchange, 36) &&
+			parts.buckets == 3,
+		"DDP: %g, %g exposed", parts.total, parts.exposed);
+	/* 10 do not fill a bucket: 14 from 90 on */
+	chain.layers[1].parameter_bytes = 10 * MIB;
+	strategy_torch_time(&chain.net, &cluster, &how, TORCH_DDP, &parts);
+	CHECK(near(parts.total, 104 + 9 + 4) && parts.buckets == 2, "two buckets: %g", parts.total);
+	chain.layers[1].parameter_bytes = 30 * MIB;
+	cluster.memory_bandwidth = 2 * MIB;
+	strategy_torch_time(&chain.net, &cluster, &how, TORCH_DDP, &parts);
+	CHECK(near(parts.total, 166 + 9 + 4) && near(parts.exchange, 36 + 72), "with copies: %g",
+		parts.total);
+	strategy_torch_time(&chain.net, &cluster, &how, TORCH_ZERO_1, &parts);
+	CHECK(near(parts.total, 166 + 7.5 + 60 + 4) && near(parts.update, 7.5) && parts.buckets == 5,
+		"ZeRO-1: %g", parts.total);
+}
+
+/*
+ * Three workers as in test_strategy_zero.c: 12, 24 and 12 bytes are gathered or scattered in 6, 10 and 6. The
+ * root, which has the first layer, is gathered until 6, the second unit behind it until 16, the third, once
+ * the root is copied out, until 22: forward is never late again and ends at 36. Backward: scattered from 56,
+ * 76 and 96 on, until 102. Gathered again: the third until 42, the second next to its backward pass;
+ * scattered from 62, 82 and 102 on.
+ */
+static void check_fsdp(void)
+{
+	static const double bytes[] = {12, 24, 12};
+	static struct strategy_cluster cluster;
+	const struct strategy_how how = {.batch = 3, .other = 6};
+	struct strategy_data_parts parts;
+	struct chain chain;
+
+	init_times(&chain, bytes);
+	cluster_init(&cluster, 3, 1, 2);
+	strategy_torch_time(&chain.net, &cluster, &how, TORCH_ZERO_2, &parts);
+	CHECK(near(parts.total, 102 + 3 + 2) && near(parts.exposed, 12) && near(parts.exchange, 44) &&
+			parts.buckets == 6,
+		"ZeRO-2: %g, %g exposed", parts.total, parts.exposed);
+	strategy_torch_time(&chain.net, &cluster, &how, TORCH_ZERO_3, &parts);
+	CHECK(near(parts.total, 108 + 3 + 2) && near(parts.exposed, 18) && parts.buckets == 8,
+		"ZeRO-3: %g, %g exposed", parts.total, parts.exposed);
+	/* a unit is gathered once the one before the one before is copied out, next to the long layer of the
+	 * root: 106 and 107, until 117; and 60 of backward, of which the last scatter is not hidden */
+	*chain.layers[0].forward = 100;
+	*chain.layers[1].forward = 1;
+	strategy_torch_time(&chain.net, &cluster, &how, TORCH_ZERO_2, &parts);
+	CHECK(near(parts.total, 117 + 60 + 6 + 3 + 2), "a long layer: %g", parts.total);
+	*chain.layers[0].forward = *chain.layers[1].forward = 10;
+	/* the third unit takes 34: forward until 50 + 10, its scatter until 80 + 34, for which the next waits
+	 */
+	chain.layers[2].parameter_bytes = 96;
+	strategy_torch_time(&chain.net, &cluster, &how, TORCH_ZERO_2, &parts);
+	CHECK(near(parts.total, 114 + 20 + 6 + 3 + 2), "a slow scatter: %g", parts.total);
+	chain.layers[2].parameter_bytes = 12;
+	/* a copy takes 1 for each byte; the root's third until 4, gathered until 10, copied out until 22, and
+	 * its layer until 32; the second unit, gathered until 20, is copied out until 56, its layer until 66
+	 */
+	chain.net.layer_count = 2;
+	cluster.memory_bandwidth = 2;
+	strategy_torch_time(&chain.net, &cluster, &how, TORCH_ZERO_2, &parts);
+	/* backward until 86, copied together until 110, scattered until 120; until 130 and 142, and 148 */
+	CHECK(near(parts.total, 148 + 2 + 2), "with copies: %g", parts.total);
+}
+
+/* Of 30 in all 9 are the layers'; the other 21 go by parameters. */
+static void check_spread(void)
+{
+	static const double bytes[] = {12, 24, 6};
+	struct chain chain;
+
+	init_times(&chain, bytes);
+	strategy_net_spread_update(&chain.net, 30);
+	CHECK(near(*chain.layers[0].update, 3 + 6) && near(*chain.layers[1].update, 3 + 12) &&
+			near(*chain.layers[2].update, 3 + 3),
+		"%g, %g", *chain.layers[0].update, *chain.layers[1].update);
+	strategy_net_spread_update(&chain.net, 20);
+	CHECK(near(*chain.layers[0].update, 9), "less than the layers': %g", *chain.layers[0].update);
+}
+
 int main(void)
 {
+	check_ddp();
+	check_fsdp();
+	check_spread();
 	check_allocator();
 	check_replay();
 	check_memory();
