@@ -4,6 +4,7 @@
  */
 #include "../analyzer/check.h"
 #include "advise/caching_allocator.h"
+#include "advise/strategy_choose.h"
 #include "advise/strategy_torch.h"
 #include "chain.h"
 
@@ -246,6 +247,7 @@ static void check_fsdp(void)
 {
 	static const double bytes[] = {12, 24, 12};
 	static struct strategy_cluster cluster;
+	static struct strategy_choice choices[STRATEGY_ZERO_COUNT];
 	const struct strategy_how how = {.batch = 3, .other = 6};
 	struct strategy_data_parts parts;
 	struct chain chain;
@@ -259,6 +261,9 @@ static void check_fsdp(void)
 	strategy_torch_time(&chain.net, &cluster, &how, TORCH_ZERO_3, &parts);
 	CHECK(near(parts.total, 108 + 3 + 2) && near(parts.exposed, 18) && parts.buckets == 8,
 		"ZeRO-3: %g, %g exposed", parts.total, parts.exposed);
+	strategy_choose_zero(&chain.net, &cluster, &how, choices);
+	CHECK(near(choices[1].time, 102 + 3 + 2) && near(choices[2].time, 108 + 3 + 2), "chosen: %g, %g",
+		choices[1].time, choices[2].time);
 	/* a unit is gathered once the one before the one before is copied out, next to the long layer of the
 	 * root: 106 and 107, until 117; and 60 of backward, of which the last scatter is not hidden */
 	*chain.layers[0].forward = 100;
