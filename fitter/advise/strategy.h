@@ -26,6 +26,7 @@ enum {
 struct strategy_layer {
 	char *name;
 	double parameter_bytes, tensor_bytes[STRATEGY_TENSORS];
+	bool has_buffers;    /* running means of a batch norm, which DDP sends before each forward pass */
 	size_t unit;         /* of a PyTorch program: see strategy_net; else STRATEGY_ROOT */
 	double input_bytes;  /* of a sample: what crosses a cut in front of the layer; 0: not known */
 	double output_bytes; /* of a sample, as its gradient */

@@ -81,21 +81,46 @@ static double unit_bytes(const struct replay *r, size_t unit)
 	return sum;
 }
 
+/* fully_shard goes from unit to unit, the root last, and from tensor to tensor: the part is made, and the
+ * whole freed. */
+static void shard(struct replay *r, struct bag *whole, size_t unit)
+{
+	const size_t count = STRATEGY_TENSORS * r->net->layer_count;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct strategy_layer *layer = &r->net->layers[i / STRATEGY_TENSORS];
+
+		if (layer->unit != unit)
+			continue;
+		take(r, &r->parameters, ceil(layer->tensor_bytes[i % STRATEGY_TENSORS] / r->workers), MAIN);
+		give_back(r, &whole[i]);
+	}
+}
+
 static void make_parameters(struct replay *r)
 {
 	const double all = strategy_parameter_bytes(r->net, 0, r->net->layer_count);
-	struct bag whole = {0};
+	const size_t count = STRATEGY_TENSORS * r->net->layer_count;
+	struct bag *whole = calloc(count, sizeof(*whole));
 
-	take_layers(r, &whole, true);
-	if (is_sharded(r))
-		take_layers(r, &r->parameters, false);
+	r->memory.failed |= !whole;
+	for (size_t i = 0; whole && i < count; i++)
+		take(r, &whole[i], r->net->layers[i / STRATEGY_TENSORS].tensor_bytes[i % STRATEGY_TENSORS],
+			MAIN);
+	for (size_t unit = 1; whole && is_sharded(r) && unit <= r->net->layer_count; unit++)
+		shard(r, whole, unit);
+	if (whole && is_sharded(r))
+		shard(r, whole, STRATEGY_ROOT);
 	if (r->way == TORCH_DDP || r->way == TORCH_ZERO_1)
 		take(r, &r->parameters, all, MAIN);
 	for (double rank = 0; r->way == TORCH_ZERO_1 && rank < r->workers; rank++)
 		take(r, &r->parameters, ceil(all / r->workers), MAIN);
-	if (r->way >= TORCH_ZERO_1)
-		give_back(r, &whole);
-	free(whole.blocks);
+	for (size_t i = 0; whole && i < count; i++) {
+		if (r->way == TORCH_ZERO_1)
+			give_back(r, &whole[i]);
+		free(whole[i].blocks);
+	}
+	free(whole);
 }
 
 size_t *strategy_torch_assign(const struct strategy_net *net, size_t workers)

@@ -39,12 +39,12 @@ size_t *strategy_torch_assign(const struct strategy_net *net, size_t workers);
 /*
  * An iteration (not TORCH_ALONE). DDP: buckets of at least 1 MiB, then 25, in the order in which backward
  * makes gradients, each summed next to it; a gradient is copied into its bucket when it is made, and out of
- * it when backward has ended and the bucket is summed. ZeRO-1: the same, an update of the worker with the
- * largest part, and a broadcast of each worker's part. ZeRO-2 and 3: in forward a unit is gathered when the
- * one before is there and the one before that copied out; in backward, if parameters are gathered again,
- * while the unit before is computed; gradients are copied together and scattered next to what follows, which
- * waits for the scatter before. All on one set of links. A copy takes the cluster's latency and its bytes
- * twice.
+ * it when backward has ended and the bucket is summed; before forward the first worker's buffers of batch
+ * norms are sent. ZeRO-1: the same, an update of the worker with the largest part, and a broadcast of each
+ * worker's part. ZeRO-2 and 3: in forward a unit is gathered when the one before is there and the one before
+ * that copied out; in backward, if parameters are gathered again, while the unit before is computed;
+ * gradients are copied together and scattered next to what follows, which waits for the scatter before. All
+ * on one set of links. A copy takes the cluster's latency and its bytes twice.
  */
 void strategy_torch_time(const struct strategy_net *net, const struct strategy_cluster *cluster,
 	const struct strategy_how *how, enum strategy_torch way, struct strategy_data_parts *parts);

@@ -7,6 +7,8 @@
 #define MIB (1024.0 * 1024)
 #define FIRST_BUCKET (1 * MIB)
 #define BUCKET (25 * MIB)
+#define BUFFERS 3 /* of a batch norm */
+#define NUMBER_BYTES 4
 
 struct replay {
 	const struct strategy_net *net;
@@ -52,6 +54,20 @@ static double exchange(struct replay *r, double time, double ready)
 	return r->links;
 }
 
+/* From one worker to all others, cut fine and handed on. */
+static double broadcast_time(const struct strategy_cluster *cluster, double bytes)
+{
+	double latency = 0, longest = 0;
+
+	for (size_t i = 0; i + 1 < cluster->workers; i++) {
+		struct strategy_link link = strategy_link_of(cluster, i, i + 1);
+
+		latency += link.latency;
+		longest = fmax(longest, bytes / link.bandwidth);
+	}
+	return latency + longest;
+}
+
 /* ---- DDP ---- */
 
 /* A copy of each tensor of the layer, into a bucket or out of it. */
@@ -60,6 +76,26 @@ static void run_copies(struct replay *r, size_t layer)
 
 	for (int k = 0; k < STRATEGY_TENSORS; k++)
 		run_copy(r, r->net->layers[layer].tensor_bytes[k]);
+}
+
+/* The first worker's running means, variances and counts: two broadcasts, of numbers and of counts, and what
+ * came is copied to each. */
+static void send_buffers(struct replay *r)
+{
+	double bytes = 0, count = 0;
+
+	for (size_t i = 0; i < r->net->layer_count; i++)
+		if (r->net->layers[i].has_buffers) {
+			bytes += r->net->layers[i].parameter_bytes;
+			count++;
+		}
+	if (count <= 0)
+		return;
+	exchange(r, broadcast_time(r->cluster, bytes), r->compute);
+	exchange(r, broadcast_time(r->cluster, 2 * NUMBER_BYTES * count), r->links);
+	r->compute = r->links;
+	for (double i = 0; i < BUFFERS * count; i++)
+		run_copy(r, bytes / (BUFFERS * count));
 }
 
 /* Backward with the copies into buckets, each summed when it is full; then all gradients are copied back,
@@ -106,20 +142,6 @@ static double largest_part(const struct replay *r)
 	free(has);
 	free(worker);
 	return all > 0 ? most / all : 1;
-}
-
-/* From one worker to all others, cut fine and handed on. */
-static double broadcast_time(const struct strategy_cluster *cluster, double bytes)
-{
-	double latency = 0, longest = 0;
-
-	for (size_t i = 0; i + 1 < cluster->workers; i++) {
-		struct strategy_link link = strategy_link_of(cluster, i, i + 1);
-
-		latency += link.latency;
-		longest = fmax(longest, bytes / link.bandwidth);
-	}
-	return latency + longest;
 }
 
 /* ---- FSDP2 ---- */
@@ -244,7 +266,8 @@ void strategy_torch_time(const struct strategy_net *net, const struct strategy_c
 		forward_units(&r);
 		backward_units(&r, way == TORCH_ZERO_3);
 	} else if (summed) {
-		r.compute = sum_of(&r, STRATEGY_FORWARD);
+		send_buffers(&r);
+		r.compute += sum_of(&r, STRATEGY_FORWARD);
 		run_ddp(&r, summed);
 	}
 	free(summed);

@@ -42,6 +42,17 @@ advised() { # strategy, GPUs: time, low, high, memory, whether that is a lower b
 		print $at["time_ns"] == "" ? "nan nan nan nan 0" : $at["time_ns"] " " $at["low_ns"] " " $at["high_ns"] " " ($at["memory_bytes"] == "" ? "nan" : $at["memory_bytes"]) " " least + 0 }' predicted
 }
 
+# a line of what is known of a run, and how far the prediction is off
+show() {
+	echo "$*" | awk -v scale="$SOFTGPU_TIME_SCALE" '
+		function number(x, unit) { return x == "nan" ? "-" : sprintf("%.3f", x / unit) }
+		function error(p, m) { return p == "nan" || m == "nan" ? "-" : sprintf("%+.1f%%", 100 * (p / m - 1)) }
+		function size(x) { return x == "nan" ? "-" : sprintf("%.0f", x / 1048576) }
+		{ held = $4 == "nan" || $9 == "nan" ? "-" : $9 + 0 >= $5 + 0 && $9 + 0 <= $6 + 0 ? "in" : "out"
+		  printf "%-8s %-7s %4d %9s %9s %7s %-5s %12s %9s %7s\n", $1, $2, $3, number($4, 1e6 * scale), number($9, 1e6 * scale), error($4, $9),
+			held, ($8 ? ">= " : "") size($7), size($10), error($7, $10) }' | tee -a rows
+}
+
 printf '%-8s %-7s %4s %9s %9s %7s %-5s %12s %9s %7s\n' net way GPUs predicted measured error range 'memory, MiB' measured error
 for net in ${NETS:-gpt mlp gpt-wide resnet50}; do
 	case $net in
@@ -59,18 +70,14 @@ for net in ${NETS:-gpt mlp gpt-wide resnet50}; do
 			[ "$net $way" != "resnet50 tensor" ] || continue
 			each=$batch
 			[ "$way" != tensor ] || each=$((batch * gpus))
-			echo "$net $way $gpus $(advised "$way" "$gpus") $(run "$gpus" "$net" "$way" "$each")"
+			# shellcheck disable=SC2046
+			show "$net" "$way" "$gpus" $(advised "$way" "$gpus") $(run "$gpus" "$net" "$way" "$each")
 		done
 	done
-done | awk -v scale="$SOFTGPU_TIME_SCALE" '
-	function mean(sum, n) { return n ? sum / n : 0 }
-	function number(x, unit) { return x == "nan" ? "-" : sprintf("%.3f", x / unit) }
-	function error(p, m) { return p == "nan" || m == "nan" ? "-" : sprintf("%+.1f%%", 100 * (p / m - 1)) }
-	function size(x) { return x == "nan" ? "-" : sprintf("%.0f", x / 1048576) }
-	{ held = $4 == "nan" || $9 == "nan" ? "-" : $9 + 0 >= $5 + 0 && $9 + 0 <= $6 + 0 ? "in" : "out"
-	  printf "%-8s %-7s %4d %9s %9s %7s %-5s %12s %9s %7s\n", $1, $2, $3, number($4, 1e6 * scale), number($9, 1e6 * scale), error($4, $9), held,
-		($8 ? ">= " : "") size($7), size($10), error($7, $10); fflush()
-	  if (held != "-") { e = 100 * ($4 / $9 - 1); e = e < 0 ? -e : e; n[$2]++; sum[$2] += e; if (e > most[$2]) most[$2] = e; inside[$2] += held == "in" }
-	  if ($7 != "nan" && $10 != "nan" && !$8) { e = 100 * ($7 / $10 - 1); e = e < 0 ? -e : e; mn[$2]++; msum[$2] += e; if (e > mmost[$2]) mmost[$2] = e } }
-	END { for (s in n) printf "%s: time %.1f%%, at most %.1f%%, in the range %d of %d; memory %.1f%%, at most %.1f%%\n", s, mean(sum[s], n[s]), most[s],
-		inside[s], n[s], mean(msum[s], mn[s]), mmost[s] }'
+done
+awk '
+	function size(x) { x += 0; return x < 0 ? -x : x }
+	$7 != "-" { e = size($6); n[$2]++; sum[$2] += e; if (e > most[$2]) most[$2] = e; inside[$2] += $7 == "in" }
+	NF == 10 && $10 != "-" { e = size($10); mn[$2]++; msum[$2] += e; if (e > mmost[$2]) mmost[$2] = e }
+	END { for (s in n) printf "%s: time %.1f%%, at most %.1f%%, in the range %d of %d; memory %.1f%%, at most %.1f%%\n", s, sum[s] / n[s], most[s],
+		inside[s], n[s], mn[s] ? msum[s] / mn[s] : 0, mmost[s] }' rows

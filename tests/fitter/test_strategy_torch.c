@@ -177,6 +177,7 @@ static void check_read(void)
 		const struct strategy_layer *layer = &net.layers[i];
 
 		CHECK(layer->unit == units[i], "%s: unit %zu", layer->name, layer->unit);
+		CHECK(layer->has_buffers == (i == 2), "%s: buffers", layer->name);
 		CHECK(near(layer->tensor_bytes[0], 4 * weights[i]) &&
 				near(layer->tensor_bytes[0] + layer->tensor_bytes[1], layer->parameter_bytes),
 			"%s: %g", layer->name, layer->tensor_bytes[0]);
@@ -234,6 +235,10 @@ static void check_ddp(void)
 	strategy_torch_time(&chain.net, &cluster, &how, TORCH_ZERO_1, &parts);
 	CHECK(near(parts.total, 166 + 7.5 + 60 + 4) && near(parts.update, 7.5) && parts.buckets == 5,
 		"ZeRO-1: %g", parts.total);
+	/* running means of a batch norm of 4 MiB, in 4, and of its count, in next to nothing; 4 of copies */
+	chain.layers[0].has_buffers = true;
+	strategy_torch_time(&chain.net, &cluster, &how, TORCH_DDP, &parts);
+	CHECK(fabs(parts.total - (166 + 8 + 9 + 4)) < 1e-3 && parts.buckets == 5, "buffers: %g", parts.total);
 }
 
 /*
