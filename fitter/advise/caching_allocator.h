@@ -28,9 +28,9 @@ struct caching_allocator {
 
 /* The allocator begins as zeros. A block of at least so many bytes, for caching_free, once; 0 bytes are none.
  * The streams of a program are numbered by the caller. */
-size_t caching_allocate(struct caching_allocator *allocator, double bytes, int stream);
-void caching_free(struct caching_allocator *allocator, size_t block);
+size_t caching_allocate(struct caching_allocator *a, double wanted, int stream);
+void caching_free(struct caching_allocator *a, size_t block);
 /* Everything that was reserved. */
-void caching_release(struct caching_allocator *allocator);
+void caching_release(struct caching_allocator *a);
 
 #endif

@@ -10,6 +10,10 @@
 
 enum { STEPS = 4, MAIN = 0, GATHER, SCATTER };
 
+const char strategy_torch_sentence[] =
+	"A PyTorch program: data is DistributedDataParallel, zero-1 that with ZeroRedundancyOptimizer, zero-2 and zero-3 "
+	"are fully_shard of each block, with reshard_after_forward=False and as it is by default.";
+
 /* Tensors that are given back together. */
 struct bag {
 	size_t *blocks, count, room;

@@ -25,6 +25,9 @@
 
 #include "strategy.h"
 
+/* What the strategies of a PyTorch program are there. */
+extern const char strategy_torch_sentence[];
+
 enum strategy_torch { TORCH_ALONE, TORCH_DDP, TORCH_ZERO_1, TORCH_ZERO_2, TORCH_ZERO_3 };
 
 /* Bytes that a worker of so many reserves with so many samples of its own; NAN: this process is out of

@@ -1,5 +1,6 @@
 /* pmfit strategy: data, model and pipeline parallelism predicted from one GPU. */
 #include "advise/strategy_choose.h"
+#include "advise/strategy_torch.h"
 #include "base/table.h"
 #include "base/terminal.h"
 #include "base/text.h"
@@ -158,6 +159,8 @@ static void say_basis(struct answer *a)
 		&a->said, "%s%s.", text, net->batch_count == 1 ? "; other batches scaled in proportion" : "");
 	sentences_add(
 		&a->said, "%s", strategy_basis_sentences[strategy_memory_basis(net, &a->choices->how).basis]);
+	if (net->is_torch)
+		sentences_add(&a->said, "%s", strategy_torch_sentence);
 	if (share < net->batches[0])
 		sentences_add(&a->said,
 			"The %g samples per worker are below the smallest measured batch: extrapolated.",
@@ -271,7 +274,8 @@ static const struct option_row rows[] = {
 	{"workers", WORKERS, "N", "default: the file's"},
 	{"batch", BATCH, "N", "batch size over all workers; default: the largest measured"},
 	{"aggregate", AGGREGATE, "after|overlap|fused", "schedule of the gradient exchange; default fused"},
-	{"fusion-threshold", THRESHOLD, "BYTES", "size of a bucket; default 67108864; PyTorch's programs have DDP's"},
+	{"fusion-threshold", THRESHOLD, "BYTES",
+		"size of a bucket; default 67108864; PyTorch's programs have DDP's"},
 	{"cycle-ms", CYCLE, "X", "period in which gradients are collected; default 1"},
 	{"micro-batches", MICRO, "LIST", "numbers to evaluate; default 1,2,4,8,16,32"},
 	{"recompute", RECOMPUTE, "on|off", "GPipe stages keep their inputs only; default on"},

@@ -18,7 +18,7 @@ enum { ADVICE_QUESTIONS = 5 };
  * in the arena. */
 void advice_answers(const struct advice_print *print, struct arena *arena, struct advice_answer *answers);
 /* What it was made from and rests on: sentences, ended by NULL. */
-enum { ADVICE_ASSUMPTIONS = 8 };
+enum { ADVICE_ASSUMPTIONS = 9 };
 void advice_assumptions(const struct advice_print *print, struct arena *arena, const char **sentences);
 
 #endif

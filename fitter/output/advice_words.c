@@ -1,5 +1,6 @@
 /* An advice in words: see advice_table.h. */
 #include "advice_table.h"
+#include "advise/strategy_torch.h"
 
 #include <math.h>
 
@@ -187,6 +188,8 @@ void advice_assumptions(const struct advice_print *p, struct arena *arena, const
 		"launches.",
 		print_time(arena, a->run.other), 100 * a->run.other / a->run.iteration);
 	sentences[count++] = layers(a, arena);
+	if (a->net.is_torch)
+		sentences[count++] = strategy_torch_sentence;
 	for (size_t i = 0; i < a->check_count && count + 1 < ADVICE_ASSUMPTIONS; i++)
 		sentences[count++] = check_text(p, &a->checks[i], arena);
 	sentences[count] = NULL;
