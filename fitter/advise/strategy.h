@@ -26,6 +26,11 @@ enum {
 struct strategy_layer {
 	char *name;
 	double parameter_bytes, tensor_bytes[STRATEGY_TENSORS];
+	/* Tensors of the input's size that are left between the product in front and this one, of PyTorch's
+	 * modules with named products: what an activation begins with, where sizes agree (GELU and the like
+	 * keep it; lists of layers, whose names are numbers, are taken for ReLU, which does not), else
+	 * attention's result and its copy with heads together. */
+	size_t between;
 	bool has_buffers;    /* running means of a batch norm, which DDP sends before each forward pass */
 	size_t unit;         /* of a PyTorch program: see strategy_net; else STRATEGY_ROOT */
 	double input_bytes;  /* of a sample: what crosses a cut in front of the layer; 0: not known */

@@ -128,6 +128,31 @@ static void set_units(struct strategy_net *net)
 	}
 }
 
+/* How much of a name is the module that the layer is in; 0: none, or the layer is a member of a list. */
+static size_t module_length(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+
+	return dot && dot[1 + strspn(dot + 1, "0123456789")] ? (size_t)(dot - name) : 0;
+}
+
+static bool is_same_module(const struct strategy_layer *a, const struct strategy_layer *b)
+{
+	const size_t length = module_length(a->name);
+
+	return length && length == module_length(b->name) && strncmp(a->name, b->name, length) == 0;
+}
+
+/* Behind queries, keys and values together attention gives less than they have; a product that takes more
+ * than the one in front gives has another's input. */
+static size_t between(const struct strategy_layer *front, const struct strategy_layer *layer)
+{
+	if (layer->input_bytes <= 0 || !is_same_module(front, layer) ||
+		layer->input_bytes > front->output_bytes + 0.5)
+		return 0;
+	return layer->input_bytes > front->output_bytes - 0.5 ? 1 : 2;
+}
+
 static bool is_of_torch(const char *site)
 {
 	return strstr(site, "libtorch") || strstr(site, "libc10") || strstr(site, "2at6native");
@@ -137,6 +162,7 @@ static bool is_of_torch(const char *site)
 static int make_layers(struct strategy_net *net, const char *path, const cJSON *list, size_t batch_room)
 {
 	size_t count = (size_t)cJSON_GetArraySize(list), last_sum = 0, i = 0;
+	bool is_rows = false, was_rows; /* a product of rows, and not a convolution; the layer in front */
 	const cJSON *item;
 
 	net->layers = calloc(count + 1, sizeof(*net->layers));
@@ -160,6 +186,9 @@ static int make_layers(struct strategy_net *net, const char *path, const cJSON *
 		set_output(layer, word(item, "kind"), word(item, "sizes"), word(item, "input"),
 			*word(item, "activation"));
 		set_tensors(layer, word(item, "kind"), word(item, "sizes"));
+		was_rows = is_rows;
+		is_rows = strncmp(word(item, "kind"), "fc", 2) == 0;
+		layer->between = was_rows && is_rows ? between(layer - 1, layer) : 0;
 		net->is_torch |= is_of_torch(word(item, "site"));
 		if (layer->is_sum)
 			last_sum = i;

@@ -260,6 +260,8 @@ static void forward(struct replay *r, size_t layer)
 	const double input = r->batch * input_bytes(r, layer), output = r->batch * output_bytes(r, layer);
 
 	enter_forward(r, l->unit);
+	for (size_t i = 0; i < l->between; i++)
+		take(r, &r->kept[layer], input, MAIN);
 	if (is_new(r, layer)) {
 		take(r, &r->kept[layer], input, MAIN);
 		take(r, &r->kept[layer], INDICES * input, MAIN);

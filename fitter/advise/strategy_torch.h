@@ -6,11 +6,11 @@
  * of its tensors makes the allocator reserve; so the tensors of layers are allocated and freed in the order
  * of a step, for some steps. Forward leaves a layer's output (two where an activation is a call of its own),
  * and where the next input is of a size that was not there before, a pooling's result with its indices, of
- * eight bytes a number. Backward has a gradient of each input and each parameter, and gives back what forward
- * left. An optimizer that keeps numbers makes them in the first step and has one more copy for a while in
- * each, as updates of lists of tensors do (foreach, the default). Gradients are let go of before forward
- * (set_to_none, the default). Workspaces, and what is between layers, are not in it: compare two replays with
- * each other.
+ * eight bytes a number; between two products of a module also what struct strategy_layer says. Backward has a
+ * gradient of each input and each parameter, and gives back what forward left. An optimizer that keeps
+ * numbers makes them in the first step and has one more copy for a while in each, as updates of lists of
+ * tensors do (foreach, the default). Gradients are let go of before forward (set_to_none, the default).
+ * Workspaces, and what is between layers, are not in it: compare two replays with each other.
  *
  * DDP has all gradients a second time (torch.nn.parallel.DistributedDataParallel with
  * gradient_as_bucket_view=False): in the first step they are one bucket, of which later ones are parts.

@@ -105,6 +105,11 @@ static void check_replay(void)
 	chain.layers[1].input_bytes = chain.layers[1].output_bytes = 7 * MIB;
 	CHECK(near(strategy_torch_bytes(&chain.net, &how, 1, 1, TORCH_ALONE), (12 + 12 + 20 + 14 + 20) * MIB),
 		"pooled: %g", strategy_torch_bytes(&chain.net, &how, 1, 1, TORCH_ALONE) / MIB);
+	/* two of 12 that stand between products */
+	init(&chain);
+	chain.layers[0].between = 2;
+	CHECK(near(strategy_torch_bytes(&chain.net, &how, 1, 1, TORCH_ALONE), (16 + 12 * 6 + 16) * MIB),
+		"between products: %g", strategy_torch_bytes(&chain.net, &how, 1, 1, TORCH_ALONE) / MIB);
 }
 
 /* 200 MiB were measured with one sample. Two: four of 24, where the optimizer's number and its copy find
@@ -167,6 +172,12 @@ static void check_read(void)
 	static const char *const layers[][5] = {{"m.words", "layer1", "", "", "50"},
 		{"m.blocks.0.up", "fc1", "4->8", "16x4", "40"}, {"m.blocks.0.norm.1", "norm1", "8", "", "16"},
 		{"m.blocks.1.up", "conv1", "3x3x2->4 s1 p1", "", "72"}, {"m.head", "fc2", "8->2", "", "16"}};
+	static const char *const blocks[][5] = {{"b.0.a.qkv", "fc1", "4->12", "16x4", "48"},
+		{"b.0.a.out", "fc2", "4->4", "16x4", "16"}, {"b.0.up", "fc3", "4->16", "16x4", "64"},
+		{"b.0.down", "fc4", "16->4", "16x16", "64"}, {"b.0.f.0", "fc5", "4->4", "16x4", "16"},
+		{"b.0.f.2", "fc6", "4->2", "16x4", "8"}, {"b.0.k", "fc7", "4->2", "16x4", "8"},
+		{"b.0.v", "fc8", "4->2", "16x4", "8"}};
+	static const size_t betweens[] = {0, 2, 0, 1, 0, 0, 0, 0};
 	static const double weights[] = {50, 32, 8, 72, 16};
 	static const size_t units[] = {STRATEGY_ROOT, 1, 1, 2, STRATEGY_ROOT};
 	struct strategy_net net;
@@ -182,6 +193,12 @@ static void check_read(void)
 				near(layer->tensor_bytes[0] + layer->tensor_bytes[1], layer->parameter_bytes),
 			"%s: %g", layer->name, layer->tensor_bytes[0]);
 	}
+	strategy_net_free(&net);
+	/* attention behind three times 4, and GELU behind 16; a list's ReLU; a product of another's input */
+	CHECK(read_layers(&net, blocks, 8, "libtorch_cuda.so+0x1"), "%s", net.error);
+	for (size_t i = 0; i < net.layer_count; i++)
+		CHECK(net.layers[i].between == betweens[i], "%s: %zu", net.layers[i].name,
+			net.layers[i].between);
 	strategy_net_free(&net);
 	CHECK(read_layers(&net, layers, 5, "main < start") && !net.is_torch &&
 			net.layers[1].unit == STRATEGY_ROOT,
