@@ -9,13 +9,13 @@
 # PyTorch 2.15 has two backends for NCCL. That of earlier versions (TORCH_DIST_USE_NCCL2=0) is the default here; with the new one DDP's
 # sums are not hidden behind the backward pass: the stream that computes waits for each of them.
 #
-#     [NETS="gpt mlp gpt-wide resnet50"] [GPUS="2 4"] [STRATEGIES="ddp zero-1 zero-2 zero-3 tensor"] [SCALE=100] tests/bench/torch_strategies.sh BUILD
+#     [NETS="gpt mlp gpt-wide resnet50"] [GPUS="2 4"] [STRATEGIES="ddp zero-1 zero-2 zero-3 tensor"] [SCALE=50] tests/bench/torch_strategies.sh BUILD
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "${1:?usage: torch_strategies.sh BUILD}" && pwd)
 . "$here/../pytorch/find_torch.sh"
 export SOFTGPU_DEVICES=8 PATH="$build/bin:$PATH" LC_ALL=C OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1
-export SOFTGPU_TIME_SCALE="${SCALE:-100}" TORCH_DIST_USE_NCCL2="${TORCH_DIST_USE_NCCL2-0}"
+export SOFTGPU_TIME_SCALE="${SCALE:-50}" TORCH_DIST_USE_NCCL2="${TORCH_DIST_USE_NCCL2-0}"
 unset SOFTGPU_TIMES SOFTGPU_DISTURB SOFTGPU_NUMERICS SOFTGPU_PROFILE
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
