@@ -128,19 +128,22 @@ static void post_gradient(struct pipeline *p, int micro_batch)
 }
 
 /*
- * The next input and gradient may come while the process waits for its own passes: layer-wise, where each
- * batch is waited for, nothing else would hide messages. The clock sees those from when they are waited for.
+ * The next input and gradient may come while the process waits for its own passes: where batches follow each
+ * other and a process has one micro-batch of each, nothing else would hide messages. The clock sees those
+ * from when they are waited for.
  */
 static void post_early(struct pipeline *p, const struct strategy_schedule *schedule)
 {
-	if (p->plan->kind != STRATEGY_LAYERWISE)
+	const int replicas = p->plan->replicas[p->stage];
+
+	if (!strategy_follows(p->plan))
 		return;
 	p->is_input_posted = p->stage > 0 && schedule->forwards < schedule->turns;
 	if (p->is_input_posted)
-		post_input(p, schedule->forwards, schedule->forwards);
+		post_input(p, schedule->forwards, schedule->forwards * replicas + p->replica);
 	p->is_gradient_posted = !is_last_stage(p) && schedule->backwards < schedule->turns;
 	if (p->is_gradient_posted)
-		post_gradient(p, schedule->backwards);
+		post_gradient(p, schedule->backwards * replicas + p->replica);
 }
 
 static void receive_input(struct pipeline *p, const struct strategy_step *step)

@@ -2,8 +2,7 @@
 # pmfit strategy's layer-wise partition and merge against modelled GPUs: networks are measured on one GPU with two batches; from that an
 # iteration of a batch on several is predicted (as many partitions as pay, at most the GPUs), then the trainer runs it with these partitions,
 # and the middle of 40 iterations is timed by the trainer itself (it fills and empties at both ends). Beside it PipeDream with whole batches and
-# the same partitions, which has half as many batches under way and queues receives only when their turn comes: with slow links (of LINK GB/s; the
-# profile's as well) it is slower. Times in ms; the last column is what a round would take if a GPU's two passes cost each other nothing, which softgpu does not model.
+# the same partitions, which has half as many batches under way: with slow links (of LINK GB/s; the profile's as well) it is slower. Times in ms; the last column is what a round would take if a GPU's two passes cost each other nothing, which softgpu does not model.
 #
 #     [NETS="vgg11 resnet18 mobilenet"] [IMAGES="cifar10 imagenet"] [GPUS="2 4"] [LINK=2] tests/bench/layerwise.sh BUILD [PROFILE]
 set -eu
