@@ -109,6 +109,8 @@ ncclResult_t nccl_segment_state(struct nccl_segment *segment);
 void nccl_segment_fail(struct nccl_segment *segment, ncclResult_t result);
 /* Fails the segment if a rank's process has died; for those who have waited long. */
 void nccl_segment_look_for_dead(struct nccl_segment *segment);
+/* The same of this one alone: who waits for its message is not held up by others, which may have left. */
+void nccl_segment_look_for_peer(struct nccl_segment *segment, const struct nccl_rank *peer);
 /* Reserves the slots, or a channel: without it a full /dev/shm would be a SIGBUS. */
 /* What an operation gives whose ranks do not agree what it is: ncclInvalidUsage, or what the segment failed
  * with. With SOFTGPU_NCCL_FAULTS=wait not before that: NCCL does not notice, and waits. */

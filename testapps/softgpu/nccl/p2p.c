@@ -154,7 +154,16 @@ static int step(struct transfer *t)
 	return happened < 0 || moved < 0 ? -1 : happened | moved;
 }
 
-static void sleep_until_bell(struct nccl_segment *segment, struct nccl_rank *self, uint32_t bell)
+/* Those whose messages are waited for. */
+static void look_for_peers(struct nccl_segment *segment, const struct transfer *transfers, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!finished(&transfers[i]))
+			nccl_segment_look_for_peer(segment, transfers[i].other);
+}
+
+static void sleep_until_bell(struct nccl_segment *segment, struct nccl_rank *self, uint32_t bell,
+	const struct transfer *transfers, size_t count)
 {
 	static const struct timespec patience = {1, 0};
 	uint64_t begin_ns = sg_now_ns();
@@ -169,7 +178,7 @@ static void sleep_until_bell(struct nccl_segment *segment, struct nccl_rank *sel
 		begin_ns = sg_now_ns();
 		sg_futex_wait(&self->bell, bell, &patience, 1);
 		if (sg_now_ns() - begin_ns > 900000000u && atomic_load(&self->bell) == bell)
-			nccl_segment_look_for_dead(segment);
+			look_for_peers(segment, transfers, count);
 	}
 	atomic_store(&self->sleeping, 0);
 }
@@ -202,7 +211,7 @@ static ncclResult_t run_transfers(struct ncclComm *comm, struct transfer *transf
 		if (atomic_load(&segment->header->failed) != ncclSuccess)
 			return (ncclResult_t)atomic_load(&segment->header->failed);
 		if (left > 0 && !moved)
-			sleep_until_bell(segment, self, bell);
+			sleep_until_bell(segment, self, bell, transfers, count);
 	}
 	return ncclSuccess;
 }

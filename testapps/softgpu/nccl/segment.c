@@ -346,18 +346,18 @@ ncclResult_t nccl_segment_refuse(struct nccl_segment *segment)
 	return atomic_load(failed) != 0 ? (ncclResult_t)atomic_load(failed) : ncclInvalidUsage;
 }
 
+void nccl_segment_look_for_peer(struct nccl_segment *segment, const struct nccl_rank *peer)
+{
+	pid_t pid = atomic_load(&peer->pid);
+
+	if (!faults_are_waited_for() && pid != 0 && is_dead(pid))
+		nccl_segment_fail(segment, ncclRemoteError);
+}
+
 void nccl_segment_look_for_dead(struct nccl_segment *segment)
 {
-	if (faults_are_waited_for())
-		return;
-	for (int i = 0; i < segment->rank_count; i++) {
-		pid_t pid = atomic_load(&segment->ranks[i].pid);
-
-		if (pid != 0 && is_dead(pid)) {
-			nccl_segment_fail(segment, ncclRemoteError);
-			return;
-		}
-	}
+	for (int i = 0; i < segment->rank_count; i++)
+		nccl_segment_look_for_peer(segment, &segment->ranks[i]);
 }
 
 /* ---- memory that is really there ---- */

@@ -1,5 +1,6 @@
 /* Checks sends and receives under the model clock, against simulations of a few lines. */
 #include <string.h>
+#include <time.h>
 
 #include "test_nccl_model.h"
 
@@ -190,6 +191,27 @@ static void length_mismatch(int rank, int n, ncclUniqueId id, int *shared)
 	OK(ncclCommDestroy(comm));
 }
 
+/* Rank 2 has done its part and ends; a message among the others that comes much later is none of its
+ * business. */
+static void somebody_left(int rank, int n, ncclUniqueId id, int *shared)
+{
+	cudaStream_t stream = test_rank_stream(rank);
+	ncclComm_t comm = test_comm(rank, n, id);
+	ncclResult_t state;
+
+	(void)shared;
+	if (rank == 1)
+		nanosleep(&(struct timespec){1, 500000000}, NULL);
+	if (rank == 1)
+		send(4, 0, comm, stream);
+	if (rank == 0)
+		receive(4, 1, comm, stream);
+	OK(cudaStreamSynchronize(stream));
+	OK(ncclCommGetAsyncError(comm, &state));
+	EXPECT(state, ncclSuccess);
+	OK(ncclCommDestroy(comm));
+}
+
 void test_messages(void)
 {
 	run_ranks(rendezvous, 2, NULL);
@@ -199,6 +221,7 @@ void test_messages(void)
 	run_ranks(everybody, 8, NULL);
 	run_ranks(one_is_late, 3, NULL);
 	run_ranks(length_mismatch, 2, NULL);
+	run_ranks(somebody_left, 3, NULL);
 	test_link = test_tagged;
 	run_ranks(over_split, 4, NULL);
 	test_link = test_flat;
