@@ -229,7 +229,9 @@ double strategy_published_gpipe(const struct strategy_net *net, const struct str
  * Replays some batches and answers how long one takes once the pipeline is full. A message begins when the
  * receiver has a place for it: for as many inputs as it may have under way, for one gradient. A stage has one
  * gradient to send and, with recomputation, one output: the next waits until it has gone. Recomputation does
- * not wait for the gradient [GPipe, section 2.3]. *warm_up (may be NULL): until the first batch is done.
+ * not wait for the gradient [GPipe, section 2.3]. With an update a batch no input of a batch is asked for
+ * before the worker has updated with the one before, and all micro-batches but a batch's first add to
+ * gradients that are there (strategy_accumulation). *warm_up (may be NULL): until the first batch is done.
  * Negative without memory.
  */
 double strategy_pipe(const struct strategy_net *net, const struct strategy_cluster *cluster,
@@ -246,6 +248,15 @@ double strategy_pipe(const struct strategy_net *net, const struct strategy_clust
  */
 double strategy_layerwise_least(const struct strategy_net *net, const struct strategy_cluster *cluster,
 	const struct strategy_how *how, const struct strategy_plan *plan);
+
+/*
+ * What backward passes of layers begin ... end-1 take more where they add to gradients of earlier
+ * micro-batches, each of so many samples, ns. The gradient of a layer's parameters is half of its backward
+ * pass, and is read and written: where memory takes longer for that than the half does, which products of few
+ * samples with many parameters have. 0 if the cluster's memory bandwidth is not known.
+ */
+double strategy_accumulation(const struct strategy_net *net, const struct strategy_cluster *cluster,
+	size_t begin, size_t end, double samples);
 
 /* Micro-batches that a worker of the stage may have under way: enough to keep all later ones busy
  * (PipeDream), one for each pass behind it, there and back, and its own (layer-wise), or a batch's (also with

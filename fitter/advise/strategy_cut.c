@@ -41,6 +41,16 @@ static double stage_time(const struct strategy_cluster *cluster, const struct st
 	return (time + exchange + update) / (double)replicas;
 }
 
+/* The backward passes of layers, most of which add to gradients; as if by one replica. */
+static double backward_of(const struct strategy_net *net, const struct strategy_cluster *cluster,
+	const struct strategy_plan *plan, size_t begin, size_t end, double micro)
+{
+	double share = strategy_follows(plan) ? 0 : 1 - 1 / (double)plan->micro_batches;
+
+	return strategy_time_of(net, begin, end, STRATEGY_BACKWARD, micro) +
+	       share * strategy_accumulation(net, cluster, begin, end, micro);
+}
+
 static double message_time(const struct strategy_net *net, const struct strategy_cluster *cluster,
 	const struct strategy_plan *plan, double batch, size_t layer, size_t before, size_t fewer)
 {
@@ -67,7 +77,7 @@ double strategy_bound(const struct strategy_net *net, const struct strategy_clus
 
 			stages += stage_time(cluster, how, plan,
 				strategy_time_of(net, begin, end, STRATEGY_FORWARD, micro),
-				strategy_time_of(net, begin, end, STRATEGY_BACKWARD, micro),
+				backward_of(net, cluster, plan, begin, end, micro),
 				strategy_time_of(net, begin, end, STRATEGY_UPDATE, micro),
 				strategy_parameter_bytes(net, begin, end), first, replicas);
 			if (s)
@@ -165,7 +175,10 @@ static int init(struct search *s, size_t replicas)
 		if (i == 0 || i == n || s->net->layers[i].may_cut) {
 			for (int k = 0; k < 3; k++)
 				s->sums[k][s->places] =
-					strategy_time_of(s->net, 0, i, (enum strategy_time)k, micro);
+					k == STRATEGY_BACKWARD
+						? backward_of(s->net, s->cluster, s->plan, 0, i, micro)
+						: strategy_time_of(
+							  s->net, 0, i, (enum strategy_time)k, micro);
 			s->sums[3][s->places] = strategy_parameter_bytes(s->net, 0, i);
 			s->place[s->places++] = i;
 		}

@@ -362,6 +362,20 @@ double strategy_time_of(
 	return sum;
 }
 
+double strategy_accumulation(const struct strategy_net *net, const struct strategy_cluster *cluster,
+	size_t begin, size_t end, double samples)
+{
+	double sum = 0;
+
+	for (size_t i = begin; i < end && cluster->memory_bandwidth > 0; i++) {
+		double moved = 2 * net->layers[i].parameter_bytes / cluster->memory_bandwidth;
+
+		if (moved > 0)
+			sum += fmax(moved - strategy_layer_time(net, i, STRATEGY_BACKWARD, samples) / 2, 0);
+	}
+	return sum;
+}
+
 double strategy_parameter_bytes(const struct strategy_net *net, size_t begin, size_t end)
 {
 	double sum = 0;

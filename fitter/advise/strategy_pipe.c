@@ -73,7 +73,7 @@ struct worker {
 		out[DIRECTIONS]; /* the steps whose messages come and go next, or before them */
 	double in_free[DIRECTIONS], out_free[DIRECTIONS];
 	struct last forward, backward, received; /* received: the last gradient */
-	double free_at;
+	double free_at, updated;                 /* updated: when the last update was done */
 	bool is_meeting;
 };
 
@@ -136,12 +136,25 @@ static const struct strategy_step *next_message(
 	return NULL;
 }
 
+/* Where a batch is done before the next begins, when the receiver begins to ask for inputs of it: behind its
+ * update. NAN: not known yet. */
+static double asked(const struct replay *r, const struct worker *to, const struct strategy_step *step)
+{
+	size_t batch = step->micro_batch / r->plan->micro_batches;
+
+	if (strategy_follows(r->plan) || batch == 0)
+		return 0;
+	return to->updates < batch ? NAN : to->updated;
+}
+
 /* When the receiver has a place for it; NAN: not known yet. One for gradients, several for inputs. */
 static double place_free(const struct replay *r, const struct worker *to, enum direction direction,
 	const struct strategy_step *step)
 {
 	size_t before = r->stages[step->stage].inputs * replicas_of(r->plan, step->stage);
 
+	if (direction == ACTIVATIONS && !strategy_follows(r->plan))
+		return asked(r, to, step);
 	if (!r->has_places)
 		return 0;
 	if (direction == GRADIENTS)
@@ -242,7 +255,7 @@ static bool update(struct replay *r, struct worker *w)
 	w->is_meeting = meeting->here < replicas_of(r->plan, w->stage);
 	if (w->is_meeting)
 		return false;
-	w->free_at = meeting->last + stage->exchange + stage->update;
+	w->free_at = w->updated = meeting->last + stage->exchange + stage->update;
 	w->updates++;
 	return true;
 }
@@ -257,6 +270,13 @@ static bool advance(struct replay *r, struct worker *w)
 
 	w->at += moved;
 	return moved;
+}
+
+/* Of a worker's micro-batches those that add to the gradients of earlier ones. */
+static double adding_share(const struct strategy_plan *plan, size_t stage)
+{
+	return strategy_follows(plan) ? 0
+				      : 1 - (double)replicas_of(plan, stage) / (double)plan->micro_batches;
 }
 
 static void set_stages(struct replay *r, const struct strategy_net *net, const struct strategy_how *how)
@@ -275,7 +295,9 @@ static void set_stages(struct replay *r, const struct strategy_net *net, const s
 			slow = fmax(slow, cluster->slow[i]);
 		stage->input = s ? 0 : how->other / (double)plan->micro_batches;
 		stage->forward = slow * strategy_time_of(net, begin, end, STRATEGY_FORWARD, micro);
-		stage->backward = slow * strategy_time_of(net, begin, end, STRATEGY_BACKWARD, micro);
+		stage->backward = slow * (strategy_time_of(net, begin, end, STRATEGY_BACKWARD, micro) +
+						 adding_share(plan, s) * strategy_accumulation(net, cluster,
+										 begin, end, micro));
 		home->update += slow * strategy_time_of(net, begin, end, STRATEGY_UPDATE, micro);
 		stage->first_layer = slow * strategy_layer_time(net, begin, STRATEGY_BACKWARD, micro);
 		stage->last_layer = slow * strategy_layer_time(net, end - 1, STRATEGY_BACKWARD, micro);
