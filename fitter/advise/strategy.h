@@ -258,6 +258,10 @@ double strategy_layerwise_least(const struct strategy_net *net, const struct str
 double strategy_accumulation(const struct strategy_net *net, const struct strategy_cluster *cluster,
 	size_t begin, size_t end, double samples);
 
+/* Where batches follow each other, all stages but the last keep weights in several versions: an update begins
+ * with a copy of so many bytes, ns. 0 if the cluster's memory bandwidth is not known. */
+double strategy_new_version(const struct strategy_cluster *cluster, double bytes);
+
 /* Micro-batches that a worker of the stage may have under way: enough to keep all later ones busy
  * (PipeDream), one for each pass behind it, there and back, and its own (layer-wise), or a batch's (also with
  * a flush, where fewer are at any time: strategy_memory_plan). */

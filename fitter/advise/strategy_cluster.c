@@ -225,3 +225,10 @@ double strategy_all_reduce(const struct strategy_cluster *cluster, size_t first,
 	alternative = tree(cluster, first, count, bytes);
 	return alternative < ring ? alternative : ring;
 }
+
+double strategy_new_version(const struct strategy_cluster *cluster, double bytes)
+{
+	if (bytes <= 0 || cluster->memory_bandwidth <= 0)
+		return 0;
+	return cluster->copy_latency + 2 * bytes / cluster->memory_bandwidth;
+}

@@ -30,14 +30,17 @@ static double slow_of(const struct strategy_cluster *cluster, size_t first, size
  * others exchange once a batch. */
 static double stage_time(const struct strategy_cluster *cluster, const struct strategy_how *how,
 	const struct strategy_plan *plan, double forward, double backward, double update, double bytes,
-	size_t first, size_t replicas)
+	size_t first, size_t replicas, bool is_last)
 {
-	double time = slow_of(cluster, first, first + replicas) *
-		      (forward + backward + (how->recompute && plan->kind == STRATEGY_GPIPE ? forward : 0));
+	double slow = slow_of(cluster, first, first + replicas);
+	double time =
+		slow * (forward + backward + (how->recompute && plan->kind == STRATEGY_GPIPE ? forward : 0));
 	double exchange = strategy_all_reduce(cluster, first, replicas, bytes);
 
 	if (!strategy_follows(plan))
 		return time / (double)replicas + exchange / (double)plan->micro_batches;
+	if (!is_last)
+		update += slow * strategy_new_version(cluster, bytes);
 	return (time + exchange + update) / (double)replicas;
 }
 
@@ -79,7 +82,8 @@ double strategy_bound(const struct strategy_net *net, const struct strategy_clus
 				strategy_time_of(net, begin, end, STRATEGY_FORWARD, micro),
 				backward_of(net, cluster, plan, begin, end, micro),
 				strategy_time_of(net, begin, end, STRATEGY_UPDATE, micro),
-				strategy_parameter_bytes(net, begin, end), first, replicas);
+				strategy_parameter_bytes(net, begin, end), first, replicas,
+				s + 1 == plan->stage_count);
 			if (s)
 				messages += message_time(net, cluster, plan, how->batch, begin,
 					first ? first : cluster->workers,
@@ -102,6 +106,10 @@ double strategy_layerwise_least(const struct strategy_net *net, const struct str
 		for (int which = STRATEGY_FORWARD; which <= STRATEGY_UPDATE; which++)
 			times[which] = cluster->slow[s] * strategy_time_of(net, begin, end,
 								  (enum strategy_time)which, how->batch);
+		if (s + 1 < plan->stage_count)
+			times[STRATEGY_UPDATE] +=
+				cluster->slow[s] *
+				strategy_new_version(cluster, strategy_parameter_bytes(net, begin, end));
 		bound = fmax(bound, fmax(times[0], times[1] + times[2]));
 		if (s)
 			bound = fmax(bound, message_time(net, cluster, plan, how->batch, begin, s, 1));
@@ -132,7 +140,7 @@ static double last_stage(const struct search *s, size_t i, size_t j, size_t firs
 	double *const *sums = s->sums;
 
 	return stage_time(s->cluster, s->how, s->plan, sums[0][j] - sums[0][i], sums[1][j] - sums[1][i],
-		sums[2][j] - sums[2][i], sums[3][j] - sums[3][i], first, replicas);
+		sums[2][j] - sums[2][i], sums[3][j] - sums[3][i], first, replicas, j + 1 == s->places);
 }
 
 /* All states in front of a stage with the layers between places i and j on `replicas` workers from `first`.

@@ -299,6 +299,9 @@ static void set_stages(struct replay *r, const struct strategy_net *net, const s
 						 adding_share(plan, s) * strategy_accumulation(net, cluster,
 										 begin, end, micro));
 		home->update += slow * strategy_time_of(net, begin, end, STRATEGY_UPDATE, micro);
+		if (strategy_follows(plan) && strategy_depth(plan, s) > 1)
+			home->update += slow * strategy_new_version(
+						       cluster, strategy_parameter_bytes(net, begin, end));
 		stage->first_layer = slow * strategy_layer_time(net, begin, STRATEGY_BACKWARD, micro);
 		stage->last_layer = slow * strategy_layer_time(net, end - 1, STRATEGY_BACKWARD, micro);
 		stage->is_layer = end - begin == 1;

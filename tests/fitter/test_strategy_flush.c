@@ -1,6 +1,7 @@
 /*
- * What pipelines with an update a batch have and others do not: messages that wait for the update before, and
- * gradients of micro-batches that are added up. Worked out by hand.
+ * What differs between pipelines with an update a batch and with one a micro-batch: the former's messages
+ * wait for the update before, and their gradients are added up; the latter make new versions of their
+ * weights. Worked out by hand.
  */
 #include "../analyzer/check.h"
 #include "advise/strategy.h"
@@ -61,8 +62,6 @@ static void check_accumulation(void)
 	cluster.slow[0] = cluster.slow[1] = cluster.slow[2] = 2;
 	CHECK(near(strategy_pipe(&chain.net, &cluster, &how, &plan, NULL), 6 * 2 * (30 + 15)), "slow");
 	cluster.slow[0] = cluster.slow[1] = cluster.slow[2] = 1;
-	plan.kind = STRATEGY_PIPEDREAM;
-	CHECK(near(strategy_pipe(&chain.net, &cluster, &how, &plan, NULL), 4 * 30), "PipeDream updates");
 	plan.kind = STRATEGY_MODEL;
 	plan.micro_batches = 1;
 	CHECK(near(strategy_pipe(&chain.net, &cluster, &how, &plan, NULL), 3 * 4 * 30), "one micro-batch");
@@ -77,9 +76,52 @@ static void check_accumulation(void)
 	CHECK(near(strategy_pipe(&chain.net, &cluster, &how, &plan, NULL), 6 * 30), "unknown");
 }
 
+/* Three stages of 10 + 20 + 1 a micro-batch; 30 bytes of weights are copied in 3 + 2 30/2, but not by the
+ * last one, which has one version. */
+static void check_versions(void)
+{
+	static struct strategy_cluster cluster;
+	const struct strategy_how how = {.batch = 4};
+	struct strategy_plan plan = {STRATEGY_PIPEDREAM, 3, 4, {0, 1, 2, 3}, {0, 1, 2, 3}, 1};
+	struct chain chain;
+
+	chain_init(&chain, 3);
+	cluster_init(&cluster, 3, 0, 1);
+	cluster.memory_bandwidth = 2;
+	cluster.copy_latency = 3;
+	for (size_t i = 0; i < 3; i++) {
+		*chain.layers[i].forward = 10;
+		*chain.layers[i].backward = 20;
+		*chain.layers[i].update = 1;
+		chain.layers[i].input_bytes = 0;
+	}
+	CHECK(near(strategy_pipe(&chain.net, &cluster, &how, &plan, NULL), 4 * 31), "no weights");
+	chain.layers[2].parameter_bytes = 30;
+	CHECK(near(strategy_pipe(&chain.net, &cluster, &how, &plan, NULL), 4 * 31), "the last stage");
+	CHECK(near(strategy_bound(&chain.net, &cluster, &how, &plan), 31), "bound of the last stage");
+	chain.layers[1].parameter_bytes = 30;
+	CHECK(near(strategy_pipe(&chain.net, &cluster, &how, &plan, NULL), 4 * (31 + 33)), "PipeDream: %g",
+		strategy_pipe(&chain.net, &cluster, &how, &plan, NULL));
+	CHECK(near(strategy_bound(&chain.net, &cluster, &how, &plan), 31 + 33), "bound");
+	/* a stage of two layers copies at once */
+	chain.layers[0].parameter_bytes = 30;
+	plan = (struct strategy_plan){STRATEGY_PIPEDREAM, 2, 4, {0, 2, 3}, {0, 1, 2}, 1};
+	CHECK(near(strategy_pipe(&chain.net, &cluster, &how, &plan, NULL), 4 * (62 + 63)), "two layers");
+	plan.kind = STRATEGY_LAYERWISE;
+	plan.micro_batches = 1;
+	CHECK(near(strategy_pipe(&chain.net, &cluster, &how, &plan, NULL), 4 * 60 + 2 + 63), "layer-wise: %g",
+		strategy_pipe(&chain.net, &cluster, &how, &plan, NULL));
+	CHECK(near(strategy_layerwise_least(&chain.net, &cluster, &how, &plan), 4 * 40 + 2 + 63), "%g",
+		strategy_layerwise_least(&chain.net, &cluster, &how, &plan));
+	cluster.memory_bandwidth = 0;
+	plan = (struct strategy_plan){STRATEGY_PIPEDREAM, 3, 4, {0, 1, 2, 3}, {0, 1, 2, 3}, 1};
+	CHECK(near(strategy_pipe(&chain.net, &cluster, &how, &plan, NULL), 4 * 31), "unknown");
+}
+
 int main(void)
 {
 	check_update_first();
 	check_accumulation();
+	check_versions();
 	return check_end();
 }
