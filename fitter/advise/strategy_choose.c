@@ -13,10 +13,11 @@ const char *const strategy_names[] = {"one worker", "data", "model", "gpipe", "p
 static_assert(sizeof(strategy_names) / sizeof(*strategy_names) == STRATEGY_NAME_COUNT, "a name for each");
 
 /* How a pipeline is looked for: with one worker a stage, or with replicas, which PipeDream's planner chooses;
- * where all replicas meet in every batch, as many for each stage are tried too. */
+ * then as many for each stage are tried too, as what the planner makes least is not what the replay says. */
 struct pipe_kind {
 	enum strategy_kind kind;
-	bool replicates, tries_even;
+	bool replicates;
+	size_t fewest_even; /* replicas of each stage that are tried, from so many on; 0: none */
 	size_t most_chunks; /* of powers of two */
 };
 
@@ -122,8 +123,8 @@ static int try_pipe(const struct strategy_net *net, const struct strategy_cluste
 			.kind = kind->kind, .micro_batches = setting.micro_batches, .chunks = setting.chunks};
 		status = (search ? strategy_assign : strategy_assign_numbered)(
 			net, cluster, how, setting.replicas, found);
-		/* even replicas are looked for where a hybrid is: one for each stage is no hybrid */
-		if (status < 0 || (kind->tries_even && found->plan.stage_count == cluster->workers))
+		/* one for each stage is no hybrid */
+		if (status < 0 || (kind->fewest_even > 1 && found->plan.stage_count == cluster->workers))
 			break;
 		strategy_cluster_ordered(
 			cluster, found->worker, found->plan.first[strategy_places(&found->plan)], ordered);
@@ -148,7 +149,7 @@ static int try_settings(const struct strategy_net *net, const struct strategy_cl
 		if (micro_batches % cluster->workers == 0)
 			status = try_pipe(net, cluster, how, kind, setting, choice);
 	setting.chunks = 1;
-	for (size_t r = 2; kind->tries_even && 2 * r <= cluster->workers && status == 0; r++)
+	for (size_t r = kind->fewest_even; r && 2 * r <= cluster->workers && status == 0; r++)
 		if (cluster->workers % r == 0) {
 			setting.replicas = r;
 			status = try_pipe(net, cluster, how, kind, setting, choice);
