@@ -426,3 +426,16 @@ bool advice_is_close(const struct advice_row *row)
 {
 	return row->best && row->second && row->second->low <= row->best->high;
 }
+
+double advice_tie(const struct advice_row *row, const struct advice_way *way)
+{
+	const struct advice_way *best = row->best;
+	double missed;
+
+	if (!best || way == best || !is_candidate(row, way->name) || !is_candidate(row, best->name))
+		return 0;
+	/* what was measured is not off */
+	missed = hypot(best->strength == ADVICE_MEASURED ? 0 : best->time * strategy_miss(best->name),
+		way->strength == ADVICE_MEASURED ? 0 : way->time * strategy_miss(way->name));
+	return fabs(way->time - best->time) <= missed ? missed / best->time : 0;
+}

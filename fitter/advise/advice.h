@@ -114,4 +114,9 @@ void advice_free(struct advice *advice);
 /* Do the ranges of the best and the second best strategy have a time in common? */
 bool advice_is_close(const struct advice_row *row);
 
+/* By how much the way may be off against the best of the row, as a share of the latter's time, where that is
+ * no less than they differ: by what predictions of the two miss (strategy_miss), neither is known to be the
+ * quicker. Else 0, also where both were measured, and for the best itself. */
+double advice_tie(const struct advice_row *row, const struct advice_way *way);
+
 #endif

@@ -27,12 +27,12 @@ struct setting {
 };
 
 static const struct pipe_kind pipe_kinds[] = {
-	[STRATEGY_NAME_MODEL] = {STRATEGY_MODEL, false, false, 1},
-	[STRATEGY_NAME_GPIPE] = {STRATEGY_GPIPE, false, false, 1},
-	[STRATEGY_NAME_PIPEDREAM] = {STRATEGY_PIPEDREAM, true, false, 1},
-	[STRATEGY_NAME_FLUSH] = {STRATEGY_FLUSH, false, false, 8},
-	[STRATEGY_NAME_HYBRID] = {STRATEGY_GPIPE, true, true, 1},
-	[STRATEGY_NAME_LAYERWISE] = {STRATEGY_LAYERWISE, false, false, 1},
+	[STRATEGY_NAME_MODEL] = {STRATEGY_MODEL, false, 0, 1},
+	[STRATEGY_NAME_GPIPE] = {STRATEGY_GPIPE, false, 0, 1},
+	[STRATEGY_NAME_PIPEDREAM] = {STRATEGY_PIPEDREAM, true, 1, 1},
+	[STRATEGY_NAME_FLUSH] = {STRATEGY_FLUSH, false, 0, 8},
+	[STRATEGY_NAME_HYBRID] = {STRATEGY_GPIPE, true, 2, 1},
+	[STRATEGY_NAME_LAYERWISE] = {STRATEGY_LAYERWISE, false, 0, 1},
 };
 
 bool strategy_is_pipe(enum strategy_name name)
@@ -279,16 +279,51 @@ void strategy_choose_zero(const struct strategy_net *net, const struct strategy_
 	}
 }
 
+/* Could it be recommended? */
+static bool is_candidate(const struct strategy_choice *choices, enum strategy_name name, bool synchronous)
+{
+	return choices[name].possible && choices[name].fits && choices[name].is_validated &&
+	       (!synchronous || strategy_is_synchronous(name));
+}
+
 enum strategy_name strategy_best(const struct strategy_choice *choices, bool synchronous)
 {
 	enum strategy_name best = STRATEGY_NAME_COUNT;
 
 	for (int i = STRATEGY_NAME_DATA; i < STRATEGY_NAME_COUNT; i++)
-		if (choices[i].possible && choices[i].fits && choices[i].is_validated &&
-			(!synchronous || strategy_is_synchronous((enum strategy_name)i)) &&
+		if (is_candidate(choices, (enum strategy_name)i, synchronous) &&
 			(best == STRATEGY_NAME_COUNT || choices[i].time < choices[best].time))
 			best = (enum strategy_name)i;
 	return best;
+}
+
+double strategy_miss(enum strategy_name name)
+{
+	static const double misses[STRATEGY_NAME_COUNT] = {[STRATEGY_NAME_DATA] = 0.02,
+		[STRATEGY_NAME_MODEL] = 0.01,
+		[STRATEGY_NAME_GPIPE] = 0.02,
+		[STRATEGY_NAME_PIPEDREAM] = 0.01,
+		[STRATEGY_NAME_HYBRID] = 0.03,
+		[STRATEGY_NAME_LAYERWISE] = 0.03,
+		[STRATEGY_NAME_ZERO_1] = 0.03,
+		[STRATEGY_NAME_ZERO_2] = 0.03,
+		[STRATEGY_NAME_ZERO_3] = 0.03};
+
+	return misses[name] > 0 ? misses[name] : NAN;
+}
+
+double strategy_miss_between(enum strategy_name a, double time_a, enum strategy_name b, double time_b)
+{
+	return hypot(strategy_miss(a) * time_a, strategy_miss(b) * time_b);
+}
+
+bool strategy_is_tie(const struct strategy_choice *choices, enum strategy_name best, enum strategy_name other,
+	bool synchronous)
+{
+	const double time = choices[best].time, its = choices[other].time;
+
+	return other != best && is_candidate(choices, other, synchronous) &&
+	       its - time <= strategy_miss_between(best, time, other, its);
 }
 
 enum strategy_name strategy_best_published(const struct strategy_choice *choices)

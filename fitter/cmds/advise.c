@@ -175,8 +175,9 @@ const struct command cmd_advise = {
 		"\n"
 		"What a GPU does outside of its layers (input, copies, launches) is taken to stay as it "
 		"is. A strategy that exceeds memory_gib of FILE is left out; 1f1b, tensor parallelism and, but for PyTorch's programs, ZeRO's stages, "
-		"against which no run was held, are shown as untried and not recommended. Ranges hold if the links are as "
-		"FILE has them.\n",
+		"against which no run was held, are shown as untried and not recommended. What is predicted nearer to the "
+		"recommended strategy than such predictions missed modelled runs is called a tie (tied in CSV and JSON). "
+		"Ranges hold if the links are as FILE has them.\n",
 	.options = OPTION_TABLES(rows),
 	.after = "Example:\n"
 		 "  pmrun -o run ./train && pmfit advise --cluster dgx.txt --html advice.html run\n"

@@ -109,6 +109,17 @@ static void add_best(cJSON *root, const char *key, enum strategy_name best)
 		cJSON_AddStringToObject(root, key, strategy_names[best]);
 }
 
+/* The names of what may be as quick as `best`. */
+static void add_ties(cJSON *root, const char *key, const struct strategy_choice *strategies,
+	enum strategy_name best, bool synchronous)
+{
+	cJSON *list = cJSON_AddArrayToObject(root, key);
+
+	for (int i = STRATEGY_NAME_DATA; i < STRATEGY_NAME_COUNT && best != STRATEGY_NAME_COUNT; i++)
+		if (strategy_is_tie(strategies, best, (enum strategy_name)i, synchronous))
+			cJSON_AddItemToArray(list, cJSON_CreateString(strategy_names[i]));
+}
+
 /* What was found, for all forms. */
 struct answer {
 	const struct choices *choices;
@@ -120,6 +131,37 @@ struct answer {
 	struct print_table table;
 	struct sentences said;
 };
+
+/* Which may be as quick as `best`, and how far the farthest of them is off it. */
+static void say_tie(struct answer *a, enum strategy_name best, bool synchronous)
+{
+	const char *names = "";
+	double time, farthest = 0, miss = 0;
+	size_t count = 0;
+
+	if (best == STRATEGY_NAME_COUNT)
+		return;
+	time = a->strategies[best].time;
+	for (int i = STRATEGY_NAME_DATA; i < STRATEGY_NAME_COUNT; i++) {
+		const enum strategy_name other = (enum strategy_name)i;
+		const double its = a->strategies[i].time;
+
+		if (!strategy_is_tie(a->strategies, best, other, synchronous))
+			continue;
+		names = arena_format(&a->arena, "%s or %s%s", names, strategy_names[i],
+			strategy_is_synchronous(best) && !strategy_is_synchronous(other)
+				? " (with gradients of older weights)"
+				: "");
+		farthest = fmax(farthest, its / time - 1);
+		miss = fmax(miss, strategy_miss_between(best, time, other, its) / time);
+		count++;
+	}
+	if (count)
+		sentences_add(&a->said,
+			"A tie: %s%s, predicted within %.1f%% of each other: by what such predictions missed modelled "
+			"runs, which is the quicker is known beyond %.1f%%.",
+			strategy_names[best], names, 100 * farthest, 100 * miss);
+}
 
 static void say_best(struct answer *a)
 {
@@ -136,6 +178,7 @@ static void say_best(struct answer *a)
 		sentences_add(&a->said, "Recommended: %s, %.2f× as fast as one worker%s.",
 			strategy_names[a->best], single->time / strategies[a->best].time,
 			single->fits ? "" : " would be, if it fitted");
+	say_tie(a, a->best, a->any != a->best);
 	if (a->any == a->best)
 		return;
 	if (a->best == STRATEGY_NAME_COUNT)
@@ -143,6 +186,7 @@ static void say_best(struct answer *a)
 	else
 		sentences_add(&a->said, "%s is %.2f× as fast as that, with gradients of older weights.",
 			strategy_names[a->any], strategies[a->best].time / strategies[a->any].time);
+	say_tie(a, a->any, false);
 }
 
 /* What the times and the memory rest on. */
@@ -203,6 +247,8 @@ static void answer_json(const struct answer *a)
 	cJSON_AddItemToObject(root, "strategies", print_json(&a->table));
 	add_best(root, "recommended", a->best);
 	add_best(root, "recommended_any", a->any);
+	add_ties(root, "tied", a->strategies, a->best, true);
+	add_ties(root, "tied_any", a->strategies, a->any, false);
 	cJSON_AddStringToObject(
 		root, "recommended_published", strategy_names[strategy_best_published(a->strategies)]);
 	sentences_json(&a->said, root, "sentences");
@@ -320,8 +366,8 @@ const struct command cmd_strategy = {
 		"  link_gb_s 130\trequired\n"
 		"  network_latency_us 8\tbetween nodes; default: as between GPUs of a node\n"
 		"  network_gb_s 11\tlikewise\n"
-		"  memory_gb_s 900\tmemory bandwidth of a GPU, for copies into buckets; default: copies "
-		"take no time\n"
+		"  memory_gb_s 720\tmemory bandwidth of a GPU that copies reach (some 80% of the data "
+		"sheet's), for copies into buckets; default: copies take no time\n"
 		"  memory_gib 16\tmemory of a GPU; default: not checked\n"
 		"  memory_gib 4-7 8\tof these workers\n"
 		"  copy_latency_us 2\tlatency of such a copy; default 0\n"
@@ -338,6 +384,11 @@ const struct command cmd_strategy = {
 		"each stage: the trainers' --partition and --stages. Networks with branches are cut "
 		"after additions only. With chunks a worker has every so many-th stage. PipeDream and layerwise compute gradients from older weights and "
 		"are recommended separately.\n"
+		"\n"
+		"miss is by how much 19 of 20 predictions of a strategy were off what modelled runs took. "
+		"Strategies whose times are nearer than that are a tie: the text names them, JSON has them as "
+		"tied and tied_any (the latter also with gradients of older weights), and may_be_quickest is "
+		"1 for what may be the quickest of all.\n"
 		"\n"
 		"Memory of a worker is that of parameters (PipeDream: in several versions), gradients "
 		"and the optimizer's numbers, of what forward leaves for backward, of the widest "

@@ -79,6 +79,7 @@ enum {
 	WAY_LIMIT,
 	WAY_CHUNKS = WAY_LIMIT + 2,
 	WAY_RECOMMENDED,
+	WAY_TIED,
 	WAY_AT_LEAST
 };
 
@@ -94,6 +95,7 @@ static const struct print_column way_columns[] = {
 	PRINT_COLUMN("limit", "limit", PRINT_WORD), PRINT_COLUMN("limit_share", NULL, PRINT_SHARE),
 	PRINT_COLUMN("chunks", NULL, PRINT_COUNT),
 	PRINT_COLUMN("recommended", NULL, PRINT_FLAG),     /* on so many GPUs */
+	PRINT_COLUMN("tied", NULL, PRINT_FLAG),            /* with that */
 	PRINT_COLUMN("memory_at_least", NULL, PRINT_FLAG), /* memory_bytes is a lower bound */
 };
 
@@ -136,6 +138,7 @@ void advice_table_ways(const struct advice_print *p, struct print_table *table)
 		print_row(table);
 		print_number(table, 0, (double)row->gpus);
 		print_number(table, WAY_RECOMMENDED, way == row->best);
+		print_number(table, WAY_TIED, advice_tie(row, way) > 0);
 		print_word(table, 1, strategy_names[way->name]);
 		if (!way->choice.possible) {
 			print_word(table, WAY_LIMIT, way->choice.why);

@@ -33,15 +33,43 @@ static const char *how_many(const struct advice_print *p, struct arena *arena)
 	return text;
 }
 
+/* "or gpipe: ..." of all that tie with the best; NULL: none does. */
+static const char *tie(const struct advice_row *row, struct arena *arena)
+{
+	const char *names = NULL;
+	double farthest = 0, missed = 0;
+
+	for (size_t i = 0; i < STRATEGY_NAME_COUNT; i++) {
+		const struct advice_way *way = &row->ways[i];
+		const double its = advice_tie(row, way);
+
+		if (!(its > 0))
+			continue;
+		names = names ? arena_format(arena, "%s or %s", names, strategy_names[way->name])
+			      : strategy_names[way->name];
+		farthest = fmax(farthest, fabs(way->time / row->best->time - 1));
+		missed = fmax(missed, its);
+	}
+	if (!names)
+		return NULL;
+	return arena_format(arena,
+		"%s; a tie with %s: predicted within %.1f%% of each other, and by what such predictions missed modelled runs "
+		"which is the quicker is known beyond %.1f%%.",
+		strategy_names[row->best->name], names, 100 * farthest, 100 * missed);
+}
+
 static const char *which(const struct advice_print *p, struct arena *arena)
 {
 	const struct advice_row *row = p->advice->pays;
-	const char *name = strategy_names[row->best->name];
+	const char *name = strategy_names[row->best->name], *tied;
 
 	if (!row->second)
 		return arena_format(arena, "%s%s.", name,
 			row->gpus > 1 ? "; no other that learns from current weights is possible and fits"
 				      : "");
+	tied = tie(row, arena);
+	if (tied)
+		return tied;
 	if (advice_is_close(row))
 		return arena_format(arena,
 			"%s; %s, predicted %.2f× its time, may be as quick: the ranges have times in common.",

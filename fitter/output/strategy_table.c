@@ -3,6 +3,7 @@
 #include "base/text.h"
 
 #include <err.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -35,7 +36,9 @@ enum {
 	IMPOSSIBLE,
 	VALIDATED,
 	ASSIGNED, /* the workers, and how they were found */
-	AT_LEAST = ASSIGNED + 2,
+	MISS = ASSIGNED + 2,
+	MAY_BE_QUICKEST,
+	AT_LEAST,
 	NOTE
 };
 
@@ -68,6 +71,8 @@ static const struct print_column columns[] = {
 	PRINT_COLUMN("validated", NULL, PRINT_FLAG, .csv_key = ""),
 	PRINT_COLUMN("workers", NULL, PRINT_WORD),
 	PRINT_COLUMN("assignment", NULL, PRINT_WORD),
+	PRINT_COLUMN("miss", NULL, PRINT_SHARE),
+	PRINT_COLUMN("may_be_quickest", NULL, PRINT_FLAG),
 	PRINT_COLUMN("memory_at_least", NULL, PRINT_FLAG), /* memory_bytes is a lower bound */
 	PRINT_COLUMN(NULL, "", PRINT_WORD, .csv_key = ""),
 };
@@ -152,6 +157,14 @@ void strategy_table_begin(struct print_table *table)
 	print_columns(table, columns, sizeof(columns) / sizeof(*columns));
 }
 
+/* Also with gradients of older weights: the quickest, or what may be as quick. */
+static bool may_be_quickest(const struct strategy_choice *choices, enum strategy_name name)
+{
+	const enum strategy_name best = strategy_best(choices, false);
+
+	return best != STRATEGY_NAME_COUNT && (name == best || strategy_is_tie(choices, best, name, false));
+}
+
 void strategy_table_row(struct print_table *table, const struct strategy_choice *choices,
 	enum strategy_name name, const struct strategy_cluster *cluster, const struct strategy_net *net)
 {
@@ -162,6 +175,8 @@ void strategy_table_row(struct print_table *table, const struct strategy_choice 
 	print_row(table);
 	print_word(table, 0, strategy_names[name]);
 	print_number(table, VALIDATED, choice->is_validated);
+	print_number(table, MISS, choice->is_validated ? strategy_miss(name) : NAN);
+	print_number(table, MAY_BE_QUICKEST, may_be_quickest(choices, name));
 	if (!choice->possible) {
 		print_word(table, IMPOSSIBLE, choice->why);
 		print_word(table, NOTE, choice->why);

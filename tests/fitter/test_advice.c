@@ -265,6 +265,42 @@ static void check_measured_memory(void)
 	advice_free(a);
 }
 
+/* What is predicted nearer to the best than both are known to miss is a tie, on either side of it; measured
+ * times do not miss. */
+static void check_tie(void)
+{
+	struct advice *a = prepare(1e6, 1);
+	const double miss = strategy_miss(STRATEGY_NAME_DATA), other = strategy_miss(STRATEGY_NAME_GPIPE);
+	struct advice_row *row;
+	struct advice_way *data, *gpipe;
+
+	CHECK(advice_fill(a) == 0, "fill");
+	row = &a->rows[1];
+	data = &row->ways[STRATEGY_NAME_DATA];
+	gpipe = &row->ways[STRATEGY_NAME_GPIPE];
+	row->best = data;
+	data->time = gpipe->time = 100;
+	CHECK(near(advice_tie(row, gpipe), hypot(miss, other)), "%g", advice_tie(row, gpipe));
+	CHECK(advice_tie(row, data) <= 0, "with itself");
+	gpipe->time = 100 * (1 - 0.9 * miss);
+	CHECK(advice_tie(row, gpipe) > 0, "quicker, and less sure");
+	gpipe->time = 100 * (1 + 2 * (miss + other));
+	CHECK(advice_tie(row, gpipe) <= 0, "slower");
+	gpipe->time = 100 * (1 - 2 * (miss + other));
+	CHECK(advice_tie(row, gpipe) <= 0, "much quicker, and less sure");
+	gpipe->time = 100 * (1 + 0.5 * miss);
+	data->strength = ADVICE_MEASURED;
+	CHECK(near(advice_tie(row, gpipe), other * (1 + 0.5 * miss)), "%g", advice_tie(row, gpipe));
+	gpipe->strength = ADVICE_MEASURED;
+	CHECK(advice_tie(row, gpipe) <= 0, "both measured");
+	gpipe->strength = ADVICE_WEAK;
+	gpipe->time = NAN;
+	CHECK(advice_tie(row, gpipe) <= 0, "impossible");
+	row->ways[STRATEGY_NAME_PIPEDREAM].time = 100;
+	CHECK(advice_tie(row, &row->ways[STRATEGY_NAME_PIPEDREAM]) <= 0, "older weights");
+	advice_free(a);
+}
+
 int main(void)
 {
 	check_free_links();
@@ -277,5 +313,6 @@ int main(void)
 	check_input();
 	check_memory();
 	check_measured_memory();
+	check_tie();
 	return check_end();
 }

@@ -1,4 +1,7 @@
-/* Which plan of a strategy is the best. */
+/*
+ * Which plan of a strategy is the best, which strategy is, and which may be as quick: by what predictions of
+ * each are known to miss, of those that could be recommended alone.
+ */
 #include "../analyzer/check.h"
 #include "advise/strategy_choose.h"
 #include "base/random.h"
@@ -7,6 +10,67 @@
 #include <math.h>
 
 static struct strategy_choice choices[STRATEGY_NAME_COUNT];
+
+/* None is possible but these. */
+static void set(enum strategy_name a, double time_a, enum strategy_name b, double time_b)
+{
+	for (int i = 0; i < STRATEGY_NAME_COUNT; i++)
+		choices[i] = (struct strategy_choice){.time = 1};
+	choices[a] = (struct strategy_choice){
+		.possible = true, .fits = true, .is_validated = true, .time = time_a};
+	choices[b] = (struct strategy_choice){
+		.possible = true, .fits = true, .is_validated = true, .time = time_b};
+}
+
+/* At which time b is as far behind 100 of a as both miss: (t - 100)^2 = (100 a)^2 + (t b)^2. */
+static double farthest(enum strategy_name a, enum strategy_name b)
+{
+	const double miss_a = strategy_miss(a), miss_b = strategy_miss(b);
+	const double one = 1 - miss_b * miss_b, rest = 1 - miss_a * miss_a;
+
+	return 100 * (1 + sqrt(1 - one * rest)) / one;
+}
+
+static void check_misses(void)
+{
+	const struct strategy_net torch = {.is_torch = true};
+
+	for (int i = 0; i < STRATEGY_NAME_COUNT; i++) {
+		const enum strategy_name name = (enum strategy_name)i;
+		const bool is_known = strategy_is_validated(name, &torch) && name != STRATEGY_NAME_SINGLE;
+
+		CHECK(is_known == (strategy_miss(name) > 0 && strategy_miss(name) < 0.2), "%s: %g",
+			strategy_names[i], strategy_miss(name));
+	}
+	CHECK(near(strategy_miss_between(STRATEGY_NAME_DATA, 30 / strategy_miss(STRATEGY_NAME_DATA),
+			   STRATEGY_NAME_GPIPE, 40 / strategy_miss(STRATEGY_NAME_GPIPE)),
+		      50),
+		"independent");
+}
+
+static void check_ties(void)
+{
+	const enum strategy_name data = STRATEGY_NAME_DATA, gpipe = STRATEGY_NAME_GPIPE;
+	const double edge = farthest(data, gpipe);
+
+	set(data, 100, gpipe, edge - 1e-6);
+	CHECK(strategy_best(choices, true) == data && strategy_is_tie(choices, data, gpipe, true), "within");
+	CHECK(!strategy_is_tie(choices, data, data, true), "with itself");
+	choices[gpipe].fits = false;
+	CHECK(!strategy_is_tie(choices, data, gpipe, true), "does not fit");
+	set(data, 100, gpipe, edge + 1e-6);
+	CHECK(!strategy_is_tie(choices, data, gpipe, true), "beyond");
+	set(gpipe, 100, data, farthest(gpipe, data) - 1e-6);
+	CHECK(strategy_best(choices, true) == gpipe && strategy_is_tie(choices, gpipe, data, true),
+		"the other way round");
+	set(data, 100, STRATEGY_NAME_FLUSH, 100);
+	CHECK(!strategy_is_tie(choices, data, STRATEGY_NAME_FLUSH, false), "no run was held against it");
+	set(data, 100, STRATEGY_NAME_SINGLE, 100);
+	CHECK(!strategy_is_tie(choices, data, STRATEGY_NAME_SINGLE, false), "one worker is no strategy");
+	set(data, 100, STRATEGY_NAME_PIPEDREAM, 100);
+	CHECK(!strategy_is_tie(choices, data, STRATEGY_NAME_PIPEDREAM, true), "older weights");
+	CHECK(strategy_is_tie(choices, data, STRATEGY_NAME_PIPEDREAM, false), "also older weights");
+}
 
 /* Replayed, PipeDream with so many replicas of each stage; 0: as its planner takes them. */
 static double pipedream(const struct chain *chain, const struct strategy_cluster *cluster,
@@ -59,6 +123,8 @@ static void check_even(void)
 
 int main(void)
 {
+	check_misses();
+	check_ties();
 	check_even();
 	return check_end();
 }
