@@ -2,7 +2,7 @@
 # pmfit advise against simulation: a network runs on one modelled GPU; from that run alone advise predicts every strategy on several, each
 # with the run's batch; then each is run as predicted (stages, micro-batches, partition) by softgpu with the times of that run
 # (SOFTGPU_TIMES; what the run has no time for, other batches and collectives, takes that of the model's rule), and its iteration timed by
-# the trainer itself: the median of all but the first three (of PipeDream also without the last eight of 20, where it empties). All times are
+# the trainer itself: the least of all but the first three (of PipeDream the mean of 8 of 20, without those where it fills and empties). All times are
 # SCALE times the device's, in the first run too, so that the hosts' own time does not count, and are printed divided by it. Once with the
 # device's links and once with slow ones, of LINK GB/s (by default 2; 12 for images of ImageNet's size, whose networks have more parameters). A line for each: predicted, its range, simulated, the error (predicted over simulated, less 1),
 # whether it lies in the range, how sure advise is, and "recommended" or "quickest" (of what learns from current weights).
@@ -40,7 +40,7 @@ simulate() {
 	# shellcheck disable=SC2086
 	if SOFTGPU_TIMES=times.tsv timeout "${LIMIT:-240}" pmrun -q -n "$ranks" -o run "--softgpu=$PWD/$links.profile" -- $train --batch \
 		$((batch * $1)) --iterations $iterations --clock clock $how >log 2>&1 </dev/null; then
-		median_iteration clock.0 "$iterations" | awk '{ print $1 == "nan" ? $1 : $1 * 1e3 }'
+		steady_iteration clock.0 "$iterations" | awk '{ print $1 == "nan" ? $1 : $1 * 1e3 }'
 	else
 		sed -n 1p log >&2
 		echo nan
@@ -63,7 +63,8 @@ for net in ${NETS:-vgg11 resnet18 mobilenet}; do
 			awk -F'\t' -v OFS='\t' -v scale="$SOFTGPU_TIME_SCALE" '!/^#/ && $NF + 0 > 0 { $NF /= scale } { print }' scaled.tsv >times.tsv # softgpu scales them
 			# commas of a partition, which are within quotes, are kept apart from those of the table
 			pmfit advise --csv --cycle-ms "$SOFTGPU_TIME_SCALE" --cluster $links.cluster --gpus "1,${GPUS:-2,4,8}" one | awk -F'"' -v OFS= '{ for (i = 2; i <= NF; i += 2) gsub(",", "+", $i); print }' |
-				awk -F, 'NR > 1 && $1 > 1 && $3 != "" && $2 !~ /^(1f1b|tensor|zero)/ { gsub("[+]", ",", $10); print $1, $2, $3, $4, $5, $8 == "" ? "-" : $8, $9 == "" ? "-" : $9, $10 == "" ? "-" : $10, $11, $NF }' >ways
+				awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "recommended") best = i }
+					NR > 1 && $1 > 1 && $3 != "" && $2 !~ /^(1f1b|tensor|zero)/ { gsub("[+]", ",", $10); print $1, $2, $3, $4, $5, $8 == "" ? "-" : $8, $9 == "" ? "-" : $9, $10 == "" ? "-" : $10, $11, $best }' >ways
 			while read -r gpus strategy time low high micro stages partition sure best; do
 				case " ${STRATEGIES:-$strategy} " in *" $strategy "*) ;; *) continue ;; esac
 				echo "$net $images $links $gpus $strategy $time $low $high $(simulate "$gpus" "$strategy" "$micro" "$stages" "$partition") $sure $best"

@@ -9,14 +9,18 @@ trainer_of() {
 	esac
 }
 
-# profile, scale: the cluster that softgpu models, as pmfit's --cluster reads it, as many times slower as SOFTGPU_TIME_SCALE
+# profile, scale: the cluster that softgpu models, as pmfit's --cluster reads it, as many times slower as SOFTGPU_TIME_SCALE; of the memory's
+# bandwidth what copies reach
 cluster_of() {
 	awk -v scale="${2:-1}" '
 		$1 ~ /_gb_s$/ { $2 /= scale }
 		$1 ~ /_us$/ { $2 *= scale }
 		$1 == "gpus_per_node" { print "workers_per_node", $2 }
 		$1 ~ /^device_link_/ { sub("device_", "", $1); print $1, $2 }
-		$1 ~ /^(network_|memory_gb_s|copy_latency_us|memory_gib)/ { print $1, $2 }' "$1"
+		$1 == "vector_memory_efficiency" { reached = $2 }
+		$1 == "memory_gb_s" { memory = $2 }
+		$1 ~ /^(network_|copy_latency_us|memory_gib)/ { print $1, $2 }
+		END { print "memory_gb_s", memory * reached }' "$1"
 }
 
 # strategy, micro-batches, stages, partition: the trainer's options for it
@@ -38,10 +42,15 @@ iterations_of() {
 	esac
 }
 
-# a trainer's clock, iterations: the median iteration, us; without the first three, and of 16 or more without the last eight
-median_iteration() {
-	awk -F, -v n="$2" '$4 == "iteration" && $1 > 2 && ($1 < n - 8 || n < 16) { print $7 }' "$1" | sort -g |
-		awk '{ v[NR] = $1 } END { print NR ? v[int((NR + 1) / 2)] : "nan" }'
+# a trainer's clock, iterations: an iteration, us, without the first three. Where one begins when the one before has ended (fewer than 16), the
+# least, as hosts' delays only lengthen it. Where batches follow each other, the mean of an even number, without the last eight: iterations
+# may be long and short in turn
+steady_iteration() {
+	awk -F, -v n="$2" '
+		$4 != "iteration" || $1 < 3 { next }
+		n < 16 { if (!count++ || $7 < least) least = $7 }
+		n >= 16 && $1 > 3 && $1 < n - 8 { sum += $7; count++ }
+		END { print !count ? "nan" : n < 16 ? least : sum / count }' "$1"
 }
 
 # strategy, key: a field of what `pmfit strategy --csv` printed into `predicted`; a partition of several cuts is in quotes
