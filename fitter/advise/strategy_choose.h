@@ -77,9 +77,9 @@ void strategy_choose_zero(const struct strategy_net *net, const struct strategy_
 enum strategy_name strategy_best(const struct strategy_choice *choices, bool synchronous);
 
 /* How far predictions of a strategy were off what modelled runs took, as a share, rounded up: 19 of 20 were
- * off by at most that. Data, GPipe and PipeDream by tests/bench/strategies.sh, ZeRO's stages by
- * torch_strategies.sh, the others by advise.sh and layerwise.sh beside it. Links were known, so it says
- * nothing of those. NAN: no run was held against it. */
+ * off by at most that, from three measured batches (tests/bench/strategies.sh) or from one (advise.sh), where
+ * it is more; ZeRO's stages by torch_strategies.sh. Links were known, so it says nothing of those. NAN: no run
+ * was held against it. */
 double strategy_miss(enum strategy_name name);
 
 /* By how much two times may differ where neither is known to be the less: both misses, which are taken to be
