@@ -76,10 +76,10 @@ void strategy_choose_zero(const struct strategy_net *net, const struct strategy_
  * without those whose gradients are of older weights. */
 enum strategy_name strategy_best(const struct strategy_choice *choices, bool synchronous);
 
-/* How far predictions of a strategy were off what modelled runs took, as a share, rounded up: 19 of 20 were
- * off by at most that, from three measured batches (tests/bench/strategies.sh) or from one (advise.sh), where
- * it is more; ZeRO's stages by torch_strategies.sh. Links were known, so it says nothing of those. NAN: no run
- * was held against it. */
+/* How far predictions of a strategy were off what modelled runs took, as a share, rounded up: 19 of 20 runs
+ * of tests/bench/strategies.sh (from three measured batches), advise.sh (from one) and, of ZeRO's stages,
+ * torch_strategies.sh were off by at most that. Links were known, so it says nothing of those. NAN: no run was
+ * held against it. */
 double strategy_miss(enum strategy_name name);
 
 /* By how much two times may differ where neither is known to be the less: both misses, which are taken to be
