@@ -114,19 +114,21 @@ static bool is_other_version(enum pm_call call, const char *file)
 	return pmh_rows[call].changed && !plain_contains(file, RUNTIME_KNOWN);
 }
 
-static _Atomic uint64_t unseen; /* functions, of which `missed` has those that count */
-static _Atomic bool missed[PM_CALL_COUNT];
+static _Atomic bool missed[PM_CALL_COUNT]; /* was another copy of it found? */
 
 void pmh_look_up_forget(void)
 {
-	atomic_store(&unseen, 0);
 	for (unsigned i = 0; i < PM_CALL_COUNT; i++)
 		atomic_store_explicit(&missed[i], false, memory_order_relaxed);
 }
 
 uint64_t pmh_unseen_calls(void)
 {
-	return atomic_load_explicit(&unseen, memory_order_relaxed);
+	uint64_t count = 0;
+
+	for (unsigned i = 0; i < PM_CALL_COUNT; i++)
+		count += atomic_load_explicit(&missed[i], memory_order_relaxed);
+	return count;
 }
 
 /* Another copy of this library, under another name, comes before us: it records, and we only pass calls on.
@@ -148,8 +150,7 @@ static void *exchanged(enum pm_call call, void *found, const void *caller)
 		known = found;
 	if (known && is_same(known, found))
 		return pmh_wrappers[call];
-	if (!atomic_exchange_explicit(&missed[call], true, memory_order_relaxed))
-		atomic_fetch_add_explicit(&unseen, 1, memory_order_relaxed);
+	atomic_store_explicit(&missed[call], true, memory_order_relaxed);
 	return found;
 }
 
