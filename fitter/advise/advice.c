@@ -435,7 +435,7 @@ double advice_tie(const struct advice_row *row, const struct advice_way *way)
 	if (!best || way == best || !is_candidate(row, way->name) || !is_candidate(row, best->name))
 		return 0;
 	/* what was measured is not off */
-	missed = hypot(best->strength == ADVICE_MEASURED ? 0 : best->time * strategy_miss(best->name),
-		way->strength == ADVICE_MEASURED ? 0 : way->time * strategy_miss(way->name));
+	missed = strategy_miss_between(best->name, best->strength == ADVICE_MEASURED ? 0 : best->time,
+		way->name, way->strength == ADVICE_MEASURED ? 0 : way->time);
 	return fabs(way->time - best->time) <= missed ? missed / best->time : 0;
 }
