@@ -116,17 +116,11 @@ const char *report_direction_text(const struct analysis *analysis)
 		       : "";
 }
 
-/* Were they found by a search, which gives a probability? */
-static bool is_searched(const struct iteration_list *list)
-{
-	return list->source == ITERATION_BY_NAMES || list->source == ITERATION_BY_PERIOD;
-}
-
 bool report_is_unknown(const struct analysis *analysis)
 {
 	const struct iteration_list *least = analysis_least_sure(analysis);
 
-	return (least && is_searched(least) && least->confidence < ITERATION_UNKNOWN) ||
+	return (least && iteration_is_searched(least) && least->confidence < ITERATION_UNKNOWN) ||
 	       analysis_is_communication(analysis);
 }
 
@@ -169,7 +163,7 @@ void report_candidates_json(const struct analysis *analysis, cJSON *object)
 	const struct iteration_list *least = analysis_least_sure(analysis);
 	cJSON *candidates;
 
-	if (!least || !is_searched(least))
+	if (!least || !iteration_is_searched(least))
 		return;
 	candidates = cJSON_AddObjectToObject(object, "iteration_candidates");
 	cJSON_AddNumberToObject(candidates, "updates", (double)least->candidates.updates);

@@ -333,6 +333,11 @@ out:
 	free(finder.pieces);
 }
 
+bool iteration_is_searched(const struct iteration_list *list)
+{
+	return list->source == ITERATION_BY_NAMES || list->source == ITERATION_BY_PERIOD;
+}
+
 void iteration_free(struct iteration_list *list)
 {
 	free(list->items);

@@ -106,6 +106,9 @@ void iteration_find(const struct worker_model *model, const struct worker *worke
 	const struct iteration_options *options, struct iteration_list *list);
 void iteration_free(struct iteration_list *list);
 
+/* Were they found by a search, which gives a probability? */
+bool iteration_is_searched(const struct iteration_list *list);
+
 /* An iteration of those found by what repeats turns out to go forward, back and to update once: the
  * confidence grows. */
 void iteration_confirm(struct iteration_list *list);

@@ -69,11 +69,11 @@ static void warn_of_process(struct texts *texts, struct arena *arena, const stru
 				"%s: the captured graphs have too many operations to resolve their launches",
 				process->path));
 	if (process->unseen_calls)
-		add(texts,
-			arena_format(arena,
-				"%s: %" PRIu64 " functions could not be intercepted: their calls are missing%s",
-				process->path, process->unseen_calls,
-				losses_causes(process->losses, PM_LOSS_OF_FUNCTIONS, arena)));
+		add(texts, arena_format(arena,
+				   "%s: %" PRIu64
+				   " functions could not be intercepted: their calls are missing%s",
+				   process->path, process->unseen_calls,
+				   losses_causes(process->losses, PM_LOSS_OF_FUNCTIONS, arena)));
 	if (process->device_source == PM_DEVICE_NONE)
 		add(texts,
 			arena_format(arena, "%s: no device times: the host time of each call is used instead",
@@ -83,7 +83,8 @@ static void warn_of_process(struct texts *texts, struct arena *arena, const stru
 /* "4.1 GB": memory for calls with their device intervals. */
 static const char *memory_text(struct arena *arena, uint64_t calls)
 {
-	const double bytes = (double)calls * (2 * sizeof(struct timeline_call) + sizeof(struct timeline_interval));
+	const double bytes =
+		(double)calls * (2 * sizeof(struct timeline_call) + sizeof(struct timeline_interval));
 
 	return bytes < 1e9 ? arena_format(arena, "%.0f MB", bytes / 1e6)
 			   : arena_format(arena, "%.1f GB", bytes / 1e9);
@@ -109,12 +110,13 @@ static void warn_of_gaps(struct texts *texts, struct run *run)
 			longest_ns = gap_ns;
 	}
 	if (unread)
-		add(texts, arena_format(&run->analysis.timeline.arena,
-				   "%s: a long run: %" PRIu64 " of %" PRIu64
-				   " calls are read, in stretches spread over it; --records all reads the others "
-				   "too, in about %s of memory",
-				   run->label, there, there + dropped,
-				   memory_text(&run->analysis.timeline.arena, there + dropped)));
+		add(texts,
+			arena_format(&run->analysis.timeline.arena,
+				"%s: a long run: %" PRIu64 " of %" PRIu64
+				" calls are read, in stretches spread over it; --records all reads the others "
+				"too, in about %s of memory",
+				run->label, there, there + dropped,
+				memory_text(&run->analysis.timeline.arena, there + dropped)));
 	else if (longest_ns > 0)
 		add(texts, arena_format(&run->analysis.timeline.arena,
 				   "%s: of constant size: the first and the last %" PRIu64
@@ -136,7 +138,7 @@ static void warn_of_iterations(struct texts *texts, struct run *run)
 	list = analysis_least_sure(analysis);
 	if (!list || list->confidence >= RUN_SURE)
 		return;
-	if (list->source == ITERATION_BY_NAMES || list->source == ITERATION_BY_PERIOD)
+	if (iteration_is_searched(list))
 		add(texts, arena_format(arena,
 				   "%s: the iterations are uncertain, right with a probability of %.0f%%; "
 				   "candidates: %s",

@@ -41,6 +41,11 @@ static struct evaluation evaluation_of(const struct analysis *analysis, const st
 	return evaluation;
 }
 
+static enum finding_strength strength_of(const struct finding_list *list)
+{
+	return list->step.confidence < 0.9 ? FINDING_WEAK : FINDING_LIKELY;
+}
+
 /* How long the device of a worker works in a step for what nothing goes back through. */
 static double within_step(const struct analysis *analysis, const struct analysis_worker *worker)
 {
@@ -69,7 +74,7 @@ static void find_within(struct finding_list *list)
 		return;
 	finding_add(list,
 		(struct finding){.kind = FINDING_EVALUATION,
-			.strength = list->step.confidence < 0.9 ? FINDING_WEAK : FINDING_LIKELY,
+			.strength = strength_of(list),
 			.subject = "a step's evaluation",
 			.title = arena_format(arena,
 				"Evaluation takes %s of the devices' time in each step (%.0f%%)",
@@ -102,7 +107,7 @@ static void find_between(struct finding_list *list)
 		return;
 	finding_add(list,
 		(struct finding){.kind = FINDING_EVALUATION,
-			.strength = list->step.confidence < 0.9 ? FINDING_WEAK : FINDING_LIKELY,
+			.strength = strength_of(list),
 			.subject = "evaluation",
 			.title = arena_format(
 				arena, "Evaluation takes %.0f%% of the time, outside of steps", 100 * share),
