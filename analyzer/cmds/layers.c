@@ -1,6 +1,7 @@
 /* pmanalyze layers: the time of each layer, forward, backward, communication, update. */
 #include "cmd_common.h"
 #include "analyses/device_memory.h"
+#include "analyses/roofline/device_peak.h"
 #include "analyses/why.h"
 #include "base/csv.h"
 #include "import/imported_timeline.h"
@@ -133,6 +134,27 @@ static void add_memory(cJSON *object, const struct analysis *analysis)
 		cJSON_AddStringToObject(item, "unknown", memory.why);
 }
 
+/* The first worker's device, as far as its driver or data sheet tell. */
+static void add_device(cJSON *object, struct analysis *analysis)
+{
+	const struct analysis_worker *worker = analysis->worker_count ? &analysis->workers[0] : NULL;
+	const struct timeline_device *device =
+		worker ? timeline_device(&analysis->timeline.processes[worker->worker->process],
+				 worker->worker->device)
+		       : NULL;
+	const char *name =
+		device && *device->name ? print_clean(&analysis->timeline.arena, device->name) : NULL;
+	double bandwidth = device_peak(device).bandwidth;
+	cJSON *item = cJSON_AddObjectToObject(object, "device");
+
+	cJSON_AddItemToObject(item, "name", name ? cJSON_CreateString(name) : cJSON_CreateNull());
+	cJSON_AddItemToObject(item, "memory_bytes",
+		device && device->memory_bytes ? cJSON_CreateNumber((double)device->memory_bytes)
+					       : cJSON_CreateNull());
+	cJSON_AddItemToObject(
+		item, "bytes_per_second", bandwidth > 0 ? cJSON_CreateNumber(bandwidth) : cJSON_CreateNull());
+}
+
 enum { OPTION_ITERATIONS = OPTION_FIRST, OPTION_RANKS, OPTION_WHY };
 
 static int run(int argument_count, char **arguments)
@@ -176,6 +198,7 @@ static int run(int argument_count, char **arguments)
 			cJSON *object = cJSON_CreateObject();
 
 			cJSON_AddStringToObject(object, "run", runs[0].label);
+			add_device(object, &runs[0].analysis);
 			add_memory(object, &runs[0].analysis);
 			cJSON_AddItemToObject(object, "layers", print_json(&table));
 			print_json_end(object, stdout);
@@ -204,7 +227,8 @@ static const struct option_row rows[] = {
 		"that each rule decides; with --csv two tables, an empty line between them"},
 	{"json", CMD_JSON, NULL,
 		"with standard deviations, shapes of inputs, call sites, and floating-point "
-		"operations (flops; forward and backward, per GPU); times in ns; with the device "
+		"operations (flops; forward and backward, per GPU); times in ns; with the first "
+		"GPU (device: name, memory_bytes, bytes_per_second at its peak) and the device "
 		"memory that the run took (memory: device_bytes, of the device with most), where its "
 		"allocations tell"},
 	{"csv", CMD_CSV, NULL, "the same as CSV"},
