@@ -49,6 +49,10 @@ struct strategy_net {
 	struct strategy_layer *layers;
 	double *batches;      /* that were measured, ascending */
 	double *device_bytes; /* that these runs took on their GPU; NAN: not known. NULL: of none */
+	struct {
+		char name[128];           /* "": not known */
+		double memory, bandwidth; /* bytes; bytes a nanosecond at its peak. 0: not known */
+	} device;                         /* of the first run */
 	/* PyTorch's: the call sites of its layers are in its libraries. A layer's unit is what fully_shard is
 	 * given, as its documentation has it: each member of the outermost list of modules ("blocks.3"), from
 	 * 1 on in the layers' order, and the whole model for all else. */
@@ -101,9 +105,11 @@ enum { STRATEGY_MAX_WORKERS = 1024 };
 
 struct strategy_cluster {
 	size_t workers, workers_per_node;
-	struct strategy_link inside, between;    /* in a node, between nodes */
-	double memory_bandwidth;                 /* of a worker; 0: copies into buffers cost nothing */
-	double memory;                           /* of a worker, bytes; 0: not known, and everything fits */
+	struct strategy_link inside, between; /* in a node, between nodes */
+	double network_links;                 /* of a node, that a collective uses side by side; 1 at least */
+	double memory_bandwidth;              /* of a worker; 0: copies into buffers cost nothing */
+	double memory;                        /* of a worker, bytes; 0: not known, and everything fits */
+	bool memory_is_devices;               /* that of the measured run's GPU; the file has none */
 	double own_memory[STRATEGY_MAX_WORKERS]; /* of this worker, where it is another; else 0 */
 	double copy_latency; /* of a copy on a worker, ns; each gradient of a bucket is copied twice */
 	double slow[STRATEGY_MAX_WORKERS]; /* factor on a worker's computing, 1: as measured */
@@ -116,8 +122,17 @@ struct strategy_cluster {
 	char error[512];
 };
 
-/* Reads the file (see pmfit strategy --help). 0 or -errno; strategy_cluster_free in either case. */
+/* Reads the file (see pmfit strategy --help), or that of a known cluster by its name. 0 or -errno;
+ * strategy_cluster_free in either case. */
 int strategy_cluster_read(struct strategy_cluster *cluster, const char *path);
+/* Memory and its bandwidth, where the file has none, are those of the GPU that the network was measured on.
+ */
+void strategy_cluster_complete(struct strategy_cluster *cluster, const struct strategy_net *net);
+/* The known cluster with such GPUs, by the longest of the names in its file's `device` lines that is part of
+ * this one ("NVIDIA A100-SXM4-40GB"). Its name, which the caller frees; NULL: none, or no memory. */
+char *strategy_known_cluster(const char *device);
+/* The names of all known clusters, with commas between; the caller frees it. NULL without memory. */
+char *strategy_known_clusters(void);
 void strategy_cluster_free(struct strategy_cluster *cluster);
 
 /* What a worker can hold, bytes; infinite where it is not known. */
@@ -126,6 +141,11 @@ double strategy_room(const struct strategy_cluster *cluster, size_t worker);
 double strategy_least_room(const struct strategy_cluster *cluster);
 
 struct strategy_link strategy_link_of(const struct strategy_cluster *cluster, size_t from, size_t to);
+/* The same for the rings of a collective of workers first ... first+count-1, which leave a node over all its
+ * network_links at once, at most as many as there are such workers on a node: one ring each (NCCL's
+ * channels). No run was held against more than one. */
+struct strategy_link strategy_ring_link(
+	const struct strategy_cluster *cluster, size_t first, size_t count, size_t from, size_t to);
 /* L + bytes/B of the link. */
 double strategy_message(const struct strategy_cluster *cluster, size_t from, size_t to, double bytes);
 /*

@@ -1,15 +1,21 @@
 /* Workers and their links: see strategy.h. */
 #include "strategy.h"
 #include "base/csv.h"
+#include "base/installed_file.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define GIB (1024.0 * 1024 * 1024)
+/* Of the memory bandwidth in a data sheet, what copies reach. */
+#define REACHED 0.8
+#define CLUSTERS "clusters"
+#define CLUSTER_SUFFIX ".cluster"
 
 __attribute__((format(printf, 3, 4))) static int fail(
 	struct strategy_cluster *cluster, const char *path, const char *format, ...)
@@ -73,12 +79,15 @@ static int take(struct strategy_cluster *cluster, char **words, size_t count)
 		{"link_gb_s", &cluster->inside.bandwidth, 1, 1e-9},
 		{"network_latency_us", &cluster->between.latency, 1e3, 0},
 		{"network_gb_s", &cluster->between.bandwidth, 1, 1e-9},
+		{"network_links", &cluster->network_links, 1, 1},
 		{"memory_gb_s", &cluster->memory_bandwidth, 1, 0},
 		{"copy_latency_us", &cluster->copy_latency, 1e3, 0},
 		{"memory_gib", &cluster->memory, GIB, 1e-9},
 	};
 	double number, second;
 
+	if (count > 1 && strcmp(words[0], "device") == 0)
+		return 0; /* for which GPUs it is taken unasked: strategy_known_cluster */
 	if (count == 4 && strcmp(words[0], "link") == 0 && csv_number(words[2], &number) == 0 &&
 		csv_number(words[3], &second) == 0)
 		return add_exception(cluster, words[1], number, second);
@@ -107,14 +116,19 @@ static int take(struct strategy_cluster *cluster, char **words, size_t count)
 int strategy_cluster_read(struct strategy_cluster *cluster, const char *path)
 {
 	char line[512], *words[5], *save;
-	FILE *in = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
+	char *found = installed_file(path, CLUSTERS, CLUSTER_SUFFIX);
+	FILE *in = strcmp(path, "-") == 0 ? stdin : found ? fopen(found, "re") : NULL;
 	int status = 0;
 
 	memset(cluster, 0, sizeof(*cluster));
+	cluster->network_links = 1;
 	for (size_t i = 0; i < STRATEGY_MAX_WORKERS; i++)
 		cluster->slow[i] = 1;
-	if (!in)
-		return fail(cluster, path, "%s", strerror(errno));
+	if (!in) {
+		status = fail(cluster, path, "%s, and no known cluster", strerror(errno));
+		free(found);
+		return status;
+	}
 	for (size_t row = 1; status == 0 && fgets(line, sizeof(line), in); row++) {
 		size_t count = 0;
 
@@ -131,6 +145,7 @@ int strategy_cluster_read(struct strategy_cluster *cluster, const char *path)
 	}
 	if (in != stdin)
 		fclose(in);
+	free(found);
 	if (status == 0 && cluster->inside.bandwidth <= 0)
 		status = fail(cluster, path, "link_gb_s is missing");
 	if (cluster->between.bandwidth <= 0)
@@ -138,6 +153,16 @@ int strategy_cluster_read(struct strategy_cluster *cluster, const char *path)
 	if (!cluster->workers_per_node)
 		cluster->workers_per_node = STRATEGY_MAX_WORKERS;
 	return status;
+}
+
+void strategy_cluster_complete(struct strategy_cluster *cluster, const struct strategy_net *net)
+{
+	if (cluster->memory <= 0 && net->device.memory > 0) {
+		cluster->memory = net->device.memory;
+		cluster->memory_is_devices = true;
+	}
+	if (cluster->memory_bandwidth <= 0)
+		cluster->memory_bandwidth = REACHED * net->device.bandwidth;
 }
 
 void strategy_cluster_free(struct strategy_cluster *cluster)
@@ -165,20 +190,36 @@ double strategy_least_room(const struct strategy_cluster *cluster)
 	return least;
 }
 
-struct strategy_link strategy_link_of(const struct strategy_cluster *cluster, size_t from, size_t to)
+/* The link between the two that the file has a line of; NULL: none. */
+static const struct strategy_exception *exception_of(
+	const struct strategy_cluster *cluster, size_t from, size_t to)
 {
-	if (cluster->order) {
-		from = cluster->order[from];
-		to = cluster->order[to];
-	}
 	for (size_t i = 0; i < cluster->exception_count; i++) {
 		const struct strategy_exception *e = &cluster->exceptions[i];
 
 		if ((e->from == from && e->to == to) || (e->from == to && e->to == from))
-			return e->link;
+			return e;
 	}
-	return from / cluster->workers_per_node == to / cluster->workers_per_node ? cluster->inside
-										  : cluster->between;
+	return NULL;
+}
+
+static bool are_on_one_node(const struct strategy_cluster *cluster, size_t a, size_t b)
+{
+	return a / cluster->workers_per_node == b / cluster->workers_per_node;
+}
+
+struct strategy_link strategy_link_of(const struct strategy_cluster *cluster, size_t from, size_t to)
+{
+	const struct strategy_exception *exception;
+
+	if (cluster->order) {
+		from = cluster->order[from];
+		to = cluster->order[to];
+	}
+	exception = exception_of(cluster, from, to);
+	if (exception)
+		return exception->link;
+	return are_on_one_node(cluster, from, to) ? cluster->inside : cluster->between;
 }
 
 double strategy_message(const struct strategy_cluster *cluster, size_t from, size_t to, double bytes)
@@ -186,6 +227,32 @@ double strategy_message(const struct strategy_cluster *cluster, size_t from, siz
 	struct strategy_link link = strategy_link_of(cluster, from, to);
 
 	return link.latency + bytes / link.bandwidth;
+}
+
+/* Numbers of a node's workers among first ... first+count-1, of the node with fewest. */
+static size_t fewest_on_node(const struct strategy_cluster *cluster, size_t first, size_t count)
+{
+	size_t fewest = count;
+
+	for (size_t i = first, end; i < first + count; i = end) {
+		end = (i / cluster->workers_per_node + 1) * cluster->workers_per_node;
+		end = end < first + count ? end : first + count;
+		fewest = end - i < fewest ? end - i : fewest;
+	}
+	return fewest;
+}
+
+struct strategy_link strategy_ring_link(
+	const struct strategy_cluster *cluster, size_t first, size_t count, size_t from, size_t to)
+{
+	struct strategy_link link = strategy_link_of(cluster, from, to);
+	double side_by_side = fmin(cluster->network_links, (double)fewest_on_node(cluster, first, count));
+
+	/* workers in another order, and links with a line of their own, have theirs */
+	if (!cluster->order && !are_on_one_node(cluster, from, to) && !exception_of(cluster, from, to) &&
+		side_by_side > 1)
+		link.bandwidth *= side_by_side;
+	return link;
 }
 
 static double tree(const struct strategy_cluster *cluster, size_t first, size_t count, double bytes)
@@ -198,7 +265,7 @@ static double tree(const struct strategy_cluster *cluster, size_t first, size_t 
 
 		for (size_t at = i; at > 0; at = (at - 1) / 2) {
 			struct strategy_link link =
-				strategy_link_of(cluster, first + at, first + (at - 1) / 2);
+				strategy_ring_link(cluster, first, count, first + at, first + (at - 1) / 2);
 
 			way += 2 * link.latency;
 			if (bandwidth <= 0 || link.bandwidth < bandwidth)
@@ -216,10 +283,10 @@ double strategy_all_reduce(const struct strategy_cluster *cluster, size_t first,
 	if (count < 2 || bytes <= 0)
 		return 0;
 	for (size_t i = 0; i < count; i++) {
-		double here =
-			strategy_message(cluster, first + i, first + (i + 1) % count, bytes / (double)count);
+		struct strategy_link link =
+			strategy_ring_link(cluster, first, count, first + i, first + (i + 1) % count);
 
-		step = here > step ? here : step;
+		step = fmax(step, link.latency + bytes / (double)count / link.bandwidth);
 	}
 	ring = 2 * (double)(count - 1) * step;
 	alternative = tree(cluster, first, count, bytes);

@@ -259,6 +259,22 @@ static int add_times(struct strategy_net *net, const char *path, const cJSON *li
 	return 0;
 }
 
+/* The GPU of a run; another than the first run's is refused. */
+static int take_device(struct strategy_net *net, const char *path, const cJSON *device)
+{
+	const char *name = word(device, "name");
+
+	if (*name && *net->device.name && strncmp(name, net->device.name, sizeof(net->device.name) - 1) != 0)
+		return fail(
+			net, path, "measured on %.60s, but the first file on %.60s", name, net->device.name);
+	if (*net->device.name)
+		return 0;
+	snprintf(net->device.name, sizeof(net->device.name), "%s", name);
+	net->device.memory = fmax(number(device, "memory_bytes"), 0);
+	net->device.bandwidth = fmax(number(device, "bytes_per_second"), 0) / 1e9;
+	return 0;
+}
+
 int strategy_net_read(struct strategy_net *net, const char *const *paths, size_t path_count)
 {
 	int status = 0;
@@ -280,6 +296,8 @@ int strategy_net_read(struct strategy_net *net, const char *const *paths, size_t
 			status = fail(net, paths[i],
 				"no list of layers: expected the output of 'pmanalyze layers --json'");
 		}
+		if (status == 0)
+			status = take_device(net, paths[i], cJSON_GetObjectItemCaseSensitive(root, "device"));
 		if (status == 0 && i == 0)
 			status = make_layers(net, paths[i], list, path_count + 1);
 		if (status == 0)

@@ -60,7 +60,7 @@ static double broadcast_time(const struct strategy_cluster *cluster, double byte
 	double latency = 0, longest = 0;
 
 	for (size_t i = 0; i + 1 < cluster->workers; i++) {
-		struct strategy_link link = strategy_link_of(cluster, i, i + 1);
+		struct strategy_link link = strategy_ring_link(cluster, 0, cluster->workers, i, i + 1);
 
 		latency += link.latency;
 		longest = fmax(longest, bytes / link.bandwidth);

@@ -8,8 +8,11 @@ double strategy_ring_half(const struct strategy_cluster *cluster, double bytes)
 	size_t n = cluster->workers;
 	double step = 0;
 
-	for (size_t i = 0; i < n && n > 1 && bytes > 0; i++)
-		step = fmax(step, strategy_message(cluster, i, (i + 1) % n, bytes / (double)n));
+	for (size_t i = 0; i < n && n > 1 && bytes > 0; i++) {
+		struct strategy_link link = strategy_ring_link(cluster, 0, n, i, (i + 1) % n);
+
+		step = fmax(step, link.latency + bytes / (double)n / link.bandwidth);
+	}
 	return (double)(n - 1) * step;
 }
 

@@ -75,9 +75,6 @@ static void take_options(int argument_count, char **arguments, struct advice *a,
 			command_unhandled(&cmd_advise, option);
 	if (optind == argument_count)
 		cmd_usage(&cmd_advise, "expected a run");
-	if (!asked->cluster)
-		cmd_usage(&cmd_advise,
-			"--cluster is required: a run on one GPU does not tell how fast links are");
 }
 
 /* What was measured is shown too, whether it was asked for or not. */
@@ -104,20 +101,41 @@ static void write_page(const struct advice_print *print, const char *path)
 	pm_output_finish(&output, path);
 }
 
+/* A run on one GPU does not tell how fast links are: those of machines that are built with its GPU. */
+static char *known_cluster(const struct advice *a, const char *run)
+{
+	const char *device = a->net.device.name;
+	char *name = strategy_known_cluster(device);
+
+	if (!name)
+		errx(1, "%s: no cluster is known with %s: --cluster takes a file with its links, or one of %s", run,
+			*device ? device : "its GPU, whose name it does not have", strategy_known_clusters());
+	return name;
+}
+
 static int run(int argument_count, char **arguments)
 {
 	struct advice a = {.cycle = 1e6, .worth = 0.5, .cluster = mem_alloc(1, sizeof(*a.cluster))};
 	struct asked asked = {0};
 	struct advice_print print = {.advice = &a};
+	char *known = NULL;
 
 	take_options(argument_count, arguments, &a, &asked);
-	if (strategy_cluster_read(a.cluster, asked.cluster) < 0)
+	if (asked.cluster && strategy_cluster_read(a.cluster, asked.cluster) < 0)
 		errx(1, "%s", a.cluster->error);
 	advise_read_runs(&a, arguments + optind, (size_t)(argument_count - optind), asked.batch, &print.run);
+	print.cluster = asked.cluster;
+	if (!asked.cluster) {
+		known = known_cluster(&a, print.run);
+		if (strategy_cluster_read(a.cluster, known) < 0)
+			errx(1, "%s", a.cluster->error);
+		print.cluster = known;
+		print.is_assumed = true;
+	}
+	strategy_cluster_complete(a.cluster, &a.net);
 	add_checks(&a);
 	if (advice_fill(&a) < 0)
 		errx(1, "out of memory");
-	print.cluster = asked.cluster;
 	print.price = asked.price;
 	print.samples = asked.samples;
 	if (asked.page)
@@ -132,11 +150,14 @@ static int run(int argument_count, char **arguments)
 	advise_free_runs(&a);
 	strategy_cluster_free(a.cluster);
 	free(a.cluster);
+	free(known);
 	return 0;
 }
 
 static const struct option_row rows[] = {
-	{"cluster", CLUSTER, "FILE", "required; its number of workers does not count"},
+	{"cluster", CLUSTER, "FILE",
+		"the links, or the name of a known cluster; its number of workers does not count. Default: the known one with "
+		"the run's GPU, marked as assumed"},
 	{"gpus", GPUS, "LIST", "numbers of GPUs; default 1,2,4,8,16,32,64"},
 	{"worth", WORTH, "X", "least share of a GPU's work that added GPUs must do to pay; default 0.5"},
 	{"price", PRICE, "X", "price of a GPU hour: adds the cost per million samples"},
@@ -156,11 +177,11 @@ static const struct option_row rows[] = {
 const struct command cmd_advise = {
 	.name = "advise",
 	.summary = "how many GPUs, which strategy, how long, from one captured run",
-	.usage = "--cluster FILE [OPTION]... RUN...",
+	.usage = "[OPTION]... RUN...",
 	.about =
 		"RUN is a run on one GPU, recorded by pmrun. Its layers and its iteration ('pmanalyze "
 		"layers', 'report' and 'export --observations', which are started) are what one GPU does; "
-		"FILE has the links ('pmfit strategy --help'). Predicts an iteration on 1 to 64 GPUs, each "
+		"the cluster's file has the links ('pmfit strategy --help'). Predicts an iteration on 1 to 64 GPUs, each "
 		"with the run's batch (the whole batch grows), for every strategy, and says what to take:\n"
 		"\n"
 		"  data\tas measured, plus the exchange of gradients next to the backward pass. Its "
@@ -174,13 +195,14 @@ const struct command cmd_advise = {
 		"prediction, whose ranges then reach as far as it missed them.\n"
 		"\n"
 		"What a GPU does outside of its layers (input, copies, launches) is taken to stay as it "
-		"is. A strategy that exceeds memory_gib of FILE is left out; 1f1b, tensor parallelism and, but for PyTorch's programs, ZeRO's stages, "
+		"is. A strategy that exceeds a GPU's memory is left out; 1f1b, tensor parallelism and, but for PyTorch's programs, ZeRO's stages, "
 		"against which no run was held, are shown as untried and not recommended. What is predicted nearer to the "
 		"recommended strategy than such predictions missed modelled runs is called a tie (tied in CSV and JSON). "
-		"Ranges hold if the links are as FILE has them.\n",
+		"Ranges hold if the links are as the file has them.\n",
 	.options = OPTION_TABLES(rows),
 	.after = "Example:\n"
-		 "  pmrun -o run ./train && pmfit advise --cluster dgx.txt --html advice.html run\n"
+		 "  pmrun -o run ./train && pmfit advise run\n"
+		 "  pmfit advise --cluster mine.txt --html advice.html run\n"
 		 "\n"
 		 "Exit status: 0 success, 1 failure, 2 usage error.\n",
 	.run = run,

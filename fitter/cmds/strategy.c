@@ -92,7 +92,8 @@ static void take_options(int argument_count, char **arguments, struct choices *c
 	if (optind == argument_count)
 		cmd_usage(&cmd_strategy, "expected layer files");
 	if (!c->cluster)
-		cmd_usage(&cmd_strategy, "--cluster is required");
+		cmd_usage(&cmd_strategy, "--cluster is required: a file, or one of %s",
+			strategy_known_clusters());
 	if (c->workers > STRATEGY_MAX_WORKERS)
 		cmd_usage(&cmd_strategy, "--workers: at most %d", STRATEGY_MAX_WORKERS);
 }
@@ -298,6 +299,7 @@ static int run(int argument_count, char **arguments)
 	if (strategy_net_read(
 		    &net, (const char *const *)arguments + optind, (size_t)(argument_count - optind)) < 0)
 		errx(1, "%s", net.error);
+	strategy_cluster_complete(cluster, &net);
 	if (c.workers)
 		cluster->workers = c.workers;
 	if (!cluster->workers)
@@ -316,7 +318,7 @@ static int run(int argument_count, char **arguments)
 }
 
 static const struct option_row rows[] = {
-	{"cluster", CLUSTER, "FILE", "required"},
+	{"cluster", CLUSTER, "FILE", "required: a file, or the name of a known cluster"},
 	{"workers", WORKERS, "N", "default: the file's"},
 	{"batch", BATCH, "N", "batch size over all workers; default: the largest measured"},
 	{"aggregate", AGGREGATE, "after|overlap|fused", "schedule of the gradient exchange; default fused"},
@@ -359,20 +361,23 @@ const struct command cmd_strategy = {
 		"and fully_shard do it, which modelled runs were held against. No run was held against the rows zero-1 to zero-3 of "
 		"others, tensor and 1f1b, so they are not recommended.\n"
 		"\n"
-		"FILE describes the cluster; # starts a comment:\n"
+		"FILE describes the cluster, or is the name of a known one: dgx-1, dgx-a100, dgx-h100 (also H200), dgx-b200, "
+		"pcie3, pcie4, pcie5, by data sheets. # starts a comment:\n"
 		"  workers 16\tGPUs\n"
 		"  workers_per_node 8\tdefault: all on one node\n"
 		"  link_latency_us 4\tbetween GPUs of a node\n"
 		"  link_gb_s 130\trequired\n"
 		"  network_latency_us 8\tbetween nodes; default: as between GPUs of a node\n"
 		"  network_gb_s 11\tlikewise\n"
-		"  memory_gb_s 720\tmemory bandwidth of a GPU that copies reach (some 80% of the data "
-		"sheet's), for copies into buckets; default: copies take no time\n"
-		"  memory_gib 16\tmemory of a GPU; default: not checked\n"
+		"  network_links 4\tof a node, that a collective uses side by side, each with network_gb_s; default 1\n"
+		"  memory_gb_s 720\tmemory bandwidth of a GPU that copies reach, for copies into buckets; default: "
+		"80% of the measured GPU's, or, where that is not known, copies take no time\n"
+		"  memory_gib 16\tmemory of a GPU; default: the measured GPU's, or, where that is not known, it is not checked\n"
 		"  memory_gib 4-7 8\tof these workers\n"
 		"  copy_latency_us 2\tlatency of such a copy; default 0\n"
 		"  link 0-1 10 5\tone link: workers, latency in us, GB/s\n"
 		"  slow 2 1.5\tcomputation of this worker takes 1.5× the time; 2-5: of these\n"
+		"  device A100-SXM4\tpart of a GPU's name, for which 'pmfit advise' takes a known cluster without --cluster\n"
 		"\n"
 		"Where workers or links differ, stages of pipelines go to the workers that suit them, and workers may "
 		"be left out: by all orders where there are few, which is exact, else by a genetic algorithm, with "

@@ -3,13 +3,13 @@
 #include "space_file.h"
 #include "base/csv.h"
 #include "base/error_message.h"
+#include "base/installed_file.h"
 #include "base/limit.h"
 #include "base/text_file.h"
 #include "space_rule.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -262,22 +262,7 @@ static const char *read_line(struct space_file *space, char *line)
 
 char *space_file_find(const char *name)
 {
-	char self[PATH_MAX], *shared, *plain;
-	ssize_t length;
-
-	if (strchr(name, '/') || access(name, F_OK) == 0)
-		return strdup(name);
-	length = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	if (length < 0)
-		return strdup(name);
-	self[length] = '\0';
-	*strrchr(self, '/') = '\0';
-	if (asprintf(&shared, "%s/../share/pmhook/spaces/%s%s", self, name,
-		    strstr(name, ".space") ? "" : ".space") < 0)
-		return NULL;
-	plain = realpath(shared, NULL);
-	free(shared);
-	return plain ? plain : strdup(name);
+	return installed_file(name, "spaces", ".space");
 }
 
 /* Roles come from the description; what is a number is checked here, and so are the rules, on one trial. */

@@ -51,6 +51,8 @@ void advice_print_json(const struct advice_print *p, FILE *out)
 	struct print_table table;
 
 	cJSON_AddStringToObject(root, "run", p->run);
+	cJSON_AddStringToObject(root, "cluster", p->cluster);
+	cJSON_AddBoolToObject(root, "cluster_assumed", p->is_assumed);
 	cJSON_AddNumberToObject(root, "gpu_batch", a->run.batch);
 	cJSON_AddNumberToObject(root, "iteration_ns", a->run.iteration);
 	cJSON_AddNumberToObject(root, "other_ns", a->run.other);

@@ -9,6 +9,7 @@
 struct advice_print {
 	const struct advice *advice;
 	const char *run, *cluster; /* their names */
+	bool is_assumed;           /* the cluster, by the run's GPU */
 	double price;              /* of a GPU hour; 0: not known */
 	double samples;            /* how long for so many; 0: nobody asks */
 };

@@ -160,12 +160,18 @@ void advice_answers(const struct advice_print *p, struct arena *arena, struct ad
 static const char *links(const struct advice_print *p, struct arena *arena)
 {
 	const struct strategy_cluster *c = p->advice->cluster;
-	const char *text = arena_format(arena, "Links (%s, not checked): %g GB/s and %g us", p->cluster,
-		c->inside.bandwidth, c->inside.latency / 1e3);
+	const char *basis = p->is_assumed
+				    ? arena_format(arena, "%s, assumed as GPUs are %s; --cluster has others",
+					      p->cluster, p->advice->net.device.name)
+				    : arena_format(arena, "%s, not checked", p->cluster);
+	const char *text = arena_format(
+		arena, "Links (%s): %g GB/s and %g us", basis, c->inside.bandwidth, c->inside.latency / 1e3);
 
 	if (c->workers_per_node && c->workers_per_node < p->advice->counts[p->advice->count - 1])
-		text = arena_format(arena, "%s among %zu GPUs of a node, %g GB/s and %g us between nodes",
-			text, c->workers_per_node, c->between.bandwidth, c->between.latency / 1e3);
+		text = arena_format(arena, "%s among %zu GPUs of a node, %s%g GB/s and %g us between nodes",
+			text, c->workers_per_node,
+			c->network_links > 1 ? arena_format(arena, "%g times ", c->network_links) : "",
+			c->between.bandwidth, c->between.latency / 1e3);
 	return arena_format(arena, "%s.", text);
 }
 
@@ -206,9 +212,11 @@ void advice_assumptions(const struct advice_print *p, struct arena *arena, const
 	sentences[count++] = links(p, arena);
 	sentences[count++] =
 		a->cluster->memory > 0
-			? arena_format(arena, "Memory: %.3g GiB a GPU. %s", a->cluster->memory / GIB,
+			? arena_format(arena, "Memory: %.3g GiB a GPU%s. %s", a->cluster->memory / GIB,
+				  a->cluster->memory_is_devices ? ", as the run's has" : "",
 				  strategy_basis_sentences[a->memory])
-			: arena_format(arena, "Memory: not checked, %s has no memory_gib.", p->cluster);
+			: arena_format(arena, "Memory: not checked, neither %s nor the run has a GPU's.",
+				  p->cluster);
 	sentences[count++] = arena_format(
 		arena, "Batch: %g samples on each GPU, so that the whole batch grows.", a->run.batch);
 	sentences[count++] = arena_format(arena,

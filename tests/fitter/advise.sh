@@ -67,6 +67,11 @@ expect 1 'times of another batch are no check' pmfit advise --cluster fast.txt o
 expect 1 'one: --batch 8, but its trace has 32 samples on each GPU' pmfit advise --batch 8 --cluster fast.txt one
 expect 1 'a run on 2 GPUs' pmfit advise --cluster fast.txt two
 expect 1 'none' pmfit advise --cluster fast.txt none
-expect 2 '--cluster is required' pmfit advise one
+
+# Without a file: the known cluster with such GPUs, and their memory; another by its name.
+expect 0 'Links (dgx-1, assumed as GPUs are Tesla V100-SXM2-16GB' pmfit advise one
+grep -q '^Memory: 16 GiB a GPU, as the run' out.txt || { cat out.txt; fail "no memory"; }
+expect 0 'Links (pcie4, not checked): 24 GB/s' pmfit advise --cluster pcie4 one
+expect 1 'nowhere: No such file or directory, and no known cluster' pmfit advise --cluster nowhere one
 expect 2 'expected increasing numbers' pmfit advise --cluster fast.txt --gpus 4,2 one
 exit 0
