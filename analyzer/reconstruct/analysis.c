@@ -277,14 +277,39 @@ size_t analysis_slowest(const struct analysis *analysis)
 	return slowest;
 }
 
+/* "64x3x32x32": the first number, and whether there are two in all: rows of a product. 0: none. */
+static double rows_of(const char *input, bool *is_product)
+{
+	char *end;
+	double rows = strtod(input, &end);
+
+	*is_product = *end == 'x' && !strchr(end + 1, 'x');
+	return rows;
+}
+
+/* A product's rows are samples where all layers have as many: else they are positions in a sequence, or in a
+ * picture, of which each layer may have others. */
+static double samples_of(const struct layer_list *layers)
+{
+	bool is_product, is_other;
+	double samples = layers->count ? rows_of(layers->items[0].input, &is_product) : 0;
+
+	for (size_t i = 1; i < layers->count && samples > 0 && is_product; i++) {
+		double rows = rows_of(layers->items[i].input, &is_other);
+
+		if (rows > 0 && (rows < samples || rows > samples))
+			return 0;
+	}
+	return samples;
+}
+
 double analysis_samples(const struct analysis *analysis)
 {
 	double sum = 0;
 
 	/* A stage's inputs are parts of the batch, and another stage has the same. */
 	for (size_t i = 0; i < analysis->worker_count && analysis->stage_count == 1; i++) {
-		const struct layer_list *layers = &analysis->workers[i].layers;
-		double samples = layers->count ? strtod(layers->items[0].input, NULL) : 0;
+		double samples = samples_of(&analysis->workers[i].layers);
 
 		if (!(samples > 0))
 			return 0;

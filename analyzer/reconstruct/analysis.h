@@ -115,7 +115,8 @@ bool analysis_is_forward_only(const struct analysis *analysis);
  */
 double analysis_iterations(const struct analysis *analysis, const struct analysis_worker *worker);
 
-/* Samples of an iteration over all workers, from the first layers' inputs; 0: not known. */
+/* Samples of an iteration over all workers, from the first layers' inputs; 0: not known, as where that is a
+ * product whose rows are not those of all others. */
 double analysis_samples(const struct analysis *analysis);
 
 /* The iterations of the worker of which they are the least sure; NULL without workers. */

@@ -445,6 +445,35 @@ static void check_cause(size_t number)
 	analysis_free(&analysis);
 }
 
+/* What an iteration's samples are, by the shapes of what goes into layers. */
+static void check_samples(void)
+{
+	static const struct {
+		const char *inputs[3];
+		double samples;
+	} inputs[] = {
+		{{"64x3x32x32", "64x512", "64x10"}, 64}, /* pictures */
+		{{"64x784", "", "64x100"}, 64},          /* rows of a perceptron */
+		{{"64x100", "64x256x7x7", ""}, 64},      /* a generator */
+		{{"784x27", "196x1152", "49x10"}, 0},    /* positions in pictures that convolutions unfold */
+		{{"2048x64", "2048x64", "8x10"}, 0},     /* tokens, and one of each sequence */
+		{{"32x3x8x8", "6272x576", "32x10"}, 32}, /* unfolded behind the first */
+		{{"", "64x100", ""}, 0},                 /* an embedding */
+	};
+
+	for (size_t i = 0; i < sizeof(inputs) / sizeof(*inputs); i++) {
+		struct layer layers[3] = {0};
+		struct analysis_worker worker = {.layers = {.items = layers, .count = 3}};
+		struct analysis analysis = {.workers = &worker, .worker_count = 1, .stage_count = 1};
+		double samples;
+
+		for (size_t l = 0; l < 3; l++)
+			layers[l].input = inputs[i].inputs[l];
+		samples = analysis_samples(&analysis);
+		CHECK(fabs(samples - inputs[i].samples) < 0.5, "%s: %g samples", *inputs[i].inputs, samples);
+	}
+}
+
 int main(void)
 {
 	const struct plan flushed = {.work_ns = {5000, 6000, 7000}, .link_ns = {2000, 3000, 2000}},
@@ -454,6 +483,7 @@ int main(void)
 	check_layers("flushed", &flushed);
 	check_layers("the same layers", &same);
 	check_layers("ahead", &ahead);
+	check_samples();
 	check_times();
 	check_sums();
 	check_ahead();
