@@ -25,7 +25,7 @@
 #define TORCH_MISS 0.05
 
 const char *const advice_limits[] = {
-	"compute", "links", "stages that wait", "input", "launches", "work outside of layers", "memory"};
+	"compute", "links", "stages that wait", "input", "the host", "work outside of layers", "memory"};
 const char *const advice_strengths[] = {"measured", "moderate", "weak", "untried"};
 
 /* Each worker reads as much as the one that was measured. */
@@ -45,6 +45,11 @@ static struct strategy_how how_of(const struct advice *a, size_t gpus)
 static double other_of_pipe(const struct advice *a, double gpus)
 {
 	return a->run.other + (gpus - 1) * a->run.input;
+}
+
+bool advice_is_outside(const struct advice *a)
+{
+	return a->run.other - a->run.input >= LIMITS * a->run.iteration;
 }
 
 static double *pass_of(const struct strategy_layer *layer, int which)
@@ -214,7 +219,7 @@ static void set_limit(const struct advice *a, double gpus, struct advice_way *wa
 	if (pipe)
 		consider(way, ADVICE_STAGES, way->time - compute - other_of_pipe(a, gpus));
 	consider(way, ADVICE_INPUT, (whole ? gpus : 1) * a->run.input);
-	consider(way, ADVICE_LAUNCH, a->run.launch);
+	consider(way, ADVICE_LAUNCH, fmin(a->run.launch, way->time));
 	consider(way, ADVICE_OTHER, a->run.other - a->run.input - a->run.launch);
 	if (way->limit == ADVICE_COMPUTE)
 		way->share = fmin(compute / way->time, 1);
@@ -229,6 +234,8 @@ static int fill_way(const struct advice *a, const struct strategy_net *net, cons
 	way->time = way->low = way->high = way->rate = way->share = NAN;
 	way->limit = ADVICE_MEMORY;
 	way->strength = ADVICE_WEAK;
+	if (strategy_is_pipe(way->name) && advice_is_outside(a))
+		way->choice.is_validated = false;
 	if (!choice->possible || !choice->fits)
 		return 0;
 	way->time = choice->time;

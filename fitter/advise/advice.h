@@ -41,7 +41,7 @@ enum advice_limit {
 	ADVICE_LINKS,   /* an exchange that is not hidden */
 	ADVICE_STAGES,  /* stages of a pipeline that wait for each other, or compute twice */
 	ADVICE_INPUT,   /* reading the batch and copying it */
-	ADVICE_LAUNCH,  /* the host is late with its launches */
+	ADVICE_LAUNCH,  /* the host: late with its launches, or waiting */
 	ADVICE_OTHER,   /* what else a GPU does besides layers */
 	ADVICE_MEMORY,  /* it does not fit */
 	ADVICE_LIMIT_COUNT
@@ -113,6 +113,10 @@ void advice_free(struct advice *advice);
 
 /* Do the ranges of the best and the second best strategy have a time in common? */
 bool advice_is_close(const struct advice_row *row);
+
+/* Does a quarter of the measured iteration or more lie neither in layers nor in its input? How a pipeline
+ * divides that among its workers is not known then, so that none is recommended. */
+bool advice_is_outside(const struct advice *a);
 
 /* By how much the way may be off against the best of the row, as a share of the latter's time, where that is
  * no less than they differ: by what predictions of the two miss (strategy_miss), neither is known to be the

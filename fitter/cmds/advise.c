@@ -194,8 +194,8 @@ const struct command cmd_advise = {
 		"GPUs with data parallelism and the first run's batch on each are shown beside the "
 		"prediction, whose ranges then reach as far as it missed them.\n"
 		"\n"
-		"What a GPU does outside of its layers (input, copies, launches) is taken to stay as it "
-		"is. A strategy that exceeds a GPU's memory is left out; 1f1b, tensor parallelism and, but for PyTorch's programs, ZeRO's stages, "
+		"What a GPU does outside of its layers (input, copies, launches, waiting) is taken to stay as it "
+		"is; where it is a quarter of the iteration or more, pipelines are shown as untried. A strategy that exceeds a GPU's memory is left out; 1f1b, tensor parallelism and, but for PyTorch's programs, ZeRO's stages, "
 		"against which no run was held, are shown as untried and not recommended. What is predicted nearer to the "
 		"recommended strategy than such predictions missed modelled runs is called a tie (tied in CSV and JSON). "
 		"Ranges hold if the links are as the file has them.\n",

@@ -141,7 +141,7 @@ static void read_one(struct reader *r, const char *run)
 		r->is_given = true;
 	}
 	if (!(batch > 0))
-		refuse(r, run, "its batch is unknown: --batch has it");
+		refuse(r, run, "its trace does not tell the batch: --batch N does, the samples on a GPU");
 	if (!(iteration > 0))
 		refuse(r, run, "its iteration is unknown (pmanalyze report says why)");
 	if (gpus <= 1)

@@ -63,6 +63,11 @@ static const char *which(const struct advice_print *p, struct arena *arena)
 	const struct advice_row *row = p->advice->pays;
 	const char *name = strategy_names[row->best->name], *tied;
 
+	if (!row->second && row->gpus > 1 && advice_is_outside(p->advice))
+		return arena_format(arena,
+			"%s; pipelines are not considered, as %.0f%% of the iteration is neither in layers nor "
+			"input, and how a pipeline divides that is not known.",
+			name, 100 * (p->advice->run.other - p->advice->run.input) / p->advice->run.iteration);
 	if (!row->second)
 		return arena_format(arena, "%s%s.", name,
 			row->gpus > 1 ? "; no other that learns from current weights is possible and fits"
@@ -221,7 +226,7 @@ void advice_assumptions(const struct advice_print *p, struct arena *arena, const
 		arena, "Batch: %g samples on each GPU, so that the whole batch grows.", a->run.batch);
 	sentences[count++] = arena_format(arena,
 		"Besides layers a GPU keeps %s of an iteration (%.1f%%): input, copies, "
-		"launches.",
+		"launches, waiting.",
 		print_time(arena, a->run.other), 100 * a->run.other / a->run.iteration);
 	sentences[count++] = layers(a, arena);
 	if (a->net.is_torch)

@@ -236,6 +236,29 @@ static void check_input(void)
 	advice_free(a);
 }
 
+/* Slow links, for which a pipeline is the quicker: but not where a quarter of the iteration is the host's. */
+static void check_outside(void)
+{
+	struct advice *a = prepare(40e6, 1);
+
+	a->run.iteration = a->run.quartiles[0] = a->run.quartiles[1] = 16e6;
+	a->run.other = 4e6;
+	a->run.input = 1e5;
+	CHECK(!advice_is_outside(a), "3.9 of 16 ms");
+	CHECK(advice_fill(a) == 0, "fill");
+	CHECK(strategy_is_pipe(a->rows[2].best->name), "%s", strategy_names[a->rows[2].best->name]);
+	advice_free(a);
+	a->run.input = 0;
+	a->run.launch = 4e6;
+	CHECK(advice_is_outside(a), "4 of 16 ms");
+	CHECK(advice_fill(a) == 0, "fill");
+	CHECK(a->rows[2].best->name == STRATEGY_NAME_DATA, "%s", strategy_names[a->rows[2].best->name]);
+	CHECK(a->rows[2].ways[STRATEGY_NAME_GPIPE].strength == ADVICE_UNTRIED, "GPipe");
+	for (size_t i = 0; i < STRATEGY_NAME_COUNT; i++)
+		CHECK(!(a->rows[2].ways[i].share > 1), "%s: %g", strategy_names[i], a->rows[2].ways[i].share);
+	advice_free(a);
+}
+
 static void check_memory(void)
 {
 	struct advice *a = prepare(1e6, 1);
@@ -311,6 +334,7 @@ int main(void)
 	check_parameters();
 	check_measured();
 	check_input();
+	check_outside();
 	check_memory();
 	check_measured_memory();
 	check_tie();
