@@ -200,6 +200,9 @@ static int run(int argument_count, char **arguments)
 			cJSON_AddStringToObject(object, "run", runs[0].label);
 			add_device(object, &runs[0].analysis);
 			add_memory(object, &runs[0].analysis);
+			print_json_number(object, "samples",
+				analysis_samples(&runs[0].analysis) > 0 ? analysis_samples(&runs[0].analysis)
+									: NAN);
 			cJSON_AddItemToObject(object, "layers", print_json(&table));
 			print_json_end(object, stdout);
 		} else if (table.row_count > 0) {
@@ -230,7 +233,7 @@ static const struct option_row rows[] = {
 		"operations (flops; forward and backward, per GPU); times in ns; with the first "
 		"GPU (device: name, memory_bytes, bytes_per_second at its peak) and the device "
 		"memory that the run took (memory: device_bytes, of the device with most), where its "
-		"allocations tell"},
+		"allocations tell, and the iteration's samples where they are known"},
 	{"csv", CMD_CSV, NULL, "the same as CSV"},
 	{"iterations", OPTION_ITERATIONS, NULL,
 		"with --csv: a row per rank, iteration and layer: rank, device, iteration, kind, "

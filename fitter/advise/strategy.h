@@ -57,6 +57,7 @@ struct strategy_net {
 	 * given, as its documentation has it: each member of the outermost list of modules ("blocks.3"), from
 	 * 1 on in the layers' order, and the whole model for all else. */
 	bool is_torch;
+	bool is_batch_unknown; /* batches are what goes into the first layer, which need not be samples */
 	bool is_opaque;  /* what crosses a cut is not known: only what divides the batch can be predicted */
 	char error[512]; /* one sentence, where strategy_net_read answers something negative */
 };

@@ -213,19 +213,33 @@ static void insert(double *row, size_t count, size_t place, double value)
 	row[place] = value;
 }
 
-/* device_bytes: of the run; NAN: not known. */
-static int add_times(struct strategy_net *net, const char *path, const cJSON *list, double device_bytes)
+/* What goes into the first layer that states it: samples, where the file does not say that they are not
+ * known.
+ */
+static double batch_of_run(struct strategy_net *net, const cJSON *root)
 {
-	const cJSON *item;
+	const cJSON *item, *samples = cJSON_GetObjectItemCaseSensitive(root, "samples");
 	double batch = 0, numbers;
+
+	if (cJSON_IsNumber(samples))
+		return samples->valuedouble;
+	cJSON_ArrayForEach (item, cJSON_GetObjectItemCaseSensitive(root, "layers"))
+		if (batch <= 0)
+			batch = batch_of(word(item, "input"), &numbers);
+	if (cJSON_IsNull(samples))
+		net->is_batch_unknown = true;
+	return batch;
+}
+
+static int add_times(struct strategy_net *net, const char *path, const cJSON *root)
+{
+	const cJSON *item, *list = cJSON_GetObjectItemCaseSensitive(root, "layers");
+	double batch = batch_of_run(net, root);
 	size_t place = 0, i = 0;
 
 	if ((size_t)cJSON_GetArraySize(list) != net->layer_count)
 		return fail(net, path, "%d layers, but the first file has %zu", cJSON_GetArraySize(list),
 			net->layer_count);
-	cJSON_ArrayForEach (item, list)
-		if (batch <= 0)
-			batch = batch_of(word(item, "input"), &numbers);
 	if (batch <= 0)
 		return fail(net, path, "no layer states the batch (\"input\": \"64x3x32x32\")");
 	while (place < net->batch_count && net->batches[place] < batch)
@@ -233,7 +247,8 @@ static int add_times(struct strategy_net *net, const char *path, const cJSON *li
 	if (place < net->batch_count && net->batches[place] <= batch)
 		return fail(net, path, "batch %g is in two files", batch);
 	insert(net->batches, net->batch_count, place, batch);
-	insert(net->device_bytes, net->batch_count, place, device_bytes);
+	insert(net->device_bytes, net->batch_count, place,
+		number(cJSON_GetObjectItemCaseSensitive(root, "memory"), "device_bytes"));
 	cJSON_ArrayForEach (item, list) {
 		struct strategy_layer *layer = &net->layers[i++];
 		double *const rows[] = {layer->forward, layer->backward, layer->update};
@@ -301,8 +316,7 @@ int strategy_net_read(struct strategy_net *net, const char *const *paths, size_t
 		if (status == 0 && i == 0)
 			status = make_layers(net, paths[i], list, path_count + 1);
 		if (status == 0)
-			status = add_times(net, paths[i], list,
-				number(cJSON_GetObjectItemCaseSensitive(root, "memory"), "device_bytes"));
+			status = add_times(net, paths[i], root);
 		cJSON_Delete(root);
 	}
 	return status;

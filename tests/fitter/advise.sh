@@ -73,5 +73,12 @@ expect 0 'Links (dgx-1, assumed as GPUs are Tesla V100-SXM2-16GB' pmfit advise o
 grep -q '^Memory: 16 GiB a GPU, as the run' out.txt || { cat out.txt; fail "no memory"; }
 expect 0 'Links (pcie4, not checked): 24 GB/s' pmfit advise --cluster pcie4 one
 expect 1 'nowhere: No such file or directory, and no known cluster' pmfit advise --cluster nowhere one
+
+# Where the run's samples are not known, a row of the first layer is none.
+pmanalyze layers --json one | sed 's/^\(.\)"samples":.*/\1"samples":\tnull,/' >unknown.json
+expect 1 "the run's batch is not known" pmfit strategy --cluster fast.txt --workers 2 unknown.json
+expect 0 'An iteration of 32 samples on 2 workers' pmfit strategy --cluster fast.txt --workers 2 - <<END
+$(pmanalyze layers --json one)
+END
 expect 2 'expected increasing numbers' pmfit advise --cluster fast.txt --gpus 4,2 one
 exit 0
