@@ -15,8 +15,9 @@
 /*
  * By event of the file. phase: enum phase + 1, or 0: not known. part: enum phase_layer_column + 1, or 0: as
  * the phase says. layer: a string of imported->strings, or 0: none is known. The text of a layer has up to
- * four fields with tabs between: its name ("conv2"; the same in each iteration and different for each
- * layer), its sizes ("3x3x64->64"), the shape of its input ("32x64x56x56"), and what the program calls it.
+ * five fields with tabs between: its name ("conv2"; the same in each iteration and different for each
+ * layer), its sizes ("3x3x64->64"), the shape of its input ("32x64x56x56"), what the program calls it, and
+ * how many parameters it has.
  */
 struct imported_attribution {
 	uint8_t *phase, *part;

@@ -101,6 +101,46 @@ static const char *sizes_of(
 	return "";
 }
 
+static int64_t numbers_in(const char *shapes, unsigned which)
+{
+	struct shape shape = shape_at(shapes, which);
+	int64_t product = shape.count > 0;
+
+	for (uint32_t i = 0; i < shape.count; i++)
+		product = shape.values[i] >= 0 && product <= INT32_MAX ? product * shape.values[i] : 0;
+	return product;
+}
+
+/*
+ * How many parameters the operator is given; negative: not known. Weights and bias stand behind the input, of
+ * norms over given sizes and group_norm behind one argument more, and of addmm before and behind it.
+ */
+static int64_t parameters_of(const char *kind, const char *name, const char *shapes)
+{
+	static const char *const without[] = {
+		"pool", "add", "softmax", "loss", "dropout", "attention", "matmul", "lrn"};
+	const struct shape input = shape_at(shapes, 0);
+	unsigned first = 1;
+
+	for (size_t i = 0; i < sizeof(without) / sizeof(*without); i++)
+		if (strcmp(kind, without[i]) == 0)
+			return 0;
+	if (input.count == 0)
+		return -1;
+	if (strcmp(kind, "embedding") == 0)
+		return numbers_in(shapes, 0);
+	if (strcmp(kind, "norm") == 0)
+		first += strstr(name, "layer_norm") || strstr(name, "rms_norm") ||
+			 strcmp(name, "aten::group_norm") == 0;
+	else if (strcmp(kind, "fc") == 0 && strstr(name, "addmm"))
+		return numbers_in(shapes, 0) + numbers_in(shapes, 2);
+	else if (strcmp(kind, "conv") != 0 && strcmp(kind, "fc") != 0)
+		return -1;
+	if (strcmp(kind, "fc") == 0 && !strstr(name, "linear"))
+		return numbers_in(shapes, 1);
+	return numbers_in(shapes, first) + numbers_in(shapes, first + 1);
+}
+
 uint32_t imported_layer_text(
 	struct imported *imported, uint32_t span, const char *kind, uint32_t ordinal, uint32_t module)
 {
@@ -109,13 +149,16 @@ uint32_t imported_layer_text(
 	const char *shapes = imported->strings.items[imported->spans.shapes[span]];
 	const char *input = "", *sizes = sizes_of(arena, kind, name, shapes, &input), *text;
 	const char *path = imported->strings.items[module];
+	int64_t parameters = parameters_of(kind, name, shapes);
 
 	/* One softmax or loss needs no number; a second one gets it. */
 	if (ordinal == 1 && (strcmp(kind, "softmax") == 0 || strcmp(kind, "loss") == 0))
 		text = kind;
 	else
 		text = arena_format(arena, "%s%" PRIu32, kind, ordinal);
-	if (*path)
+	if (parameters >= 0)
+		text = arena_format(arena, "%s\t%s\t%s\t%s\t%" PRId64, text, sizes, input, path, parameters);
+	else if (*path)
 		text = arena_format(arena, "%s\t%s\t%s\t%s", text, sizes, input, path);
 	else if (*input)
 		text = arena_format(arena, "%s\t%s\t%s", text, sizes, input);

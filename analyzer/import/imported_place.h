@@ -85,7 +85,7 @@ static inline const struct imported_place *imported_place_of(
 /* Fills `layers`: imported_layer.c. */
 void imported_layers_find(struct imported_places *places);
 
-/* The text of a layer that the operator is: name, sizes, shape of its input, module, with tabs between. */
+/* The text of a layer that the operator is: see imported_attribute.h. */
 uint32_t imported_layer_text(
 	struct imported *imported, uint32_t span, const char *kind, uint32_t ordinal, uint32_t module);
 

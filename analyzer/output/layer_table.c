@@ -130,8 +130,7 @@ static void add_layer(struct print_table *table, const struct columns *columns,
 	print_word(table, columns->input, layer->input);
 	print_word(table, columns->activation, layer->activation);
 	print_word(table, columns->site, layer->site);
-	if (!analysis->timeline.processes[0].recorder &&
-		!layer->partly_sized) /* another profiler does not tell */
+	if (!layer->partly_sized)
 		print_number(table, columns->parameters, (double)layer->parameter_count);
 	for (int i = 0; i < 4; i++) {
 		struct analysis_statistics statistics =

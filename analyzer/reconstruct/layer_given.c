@@ -65,6 +65,8 @@ static uint32_t layer_of(struct given *given, uint32_t string)
 	item->text = next_field(&list->arena, &text);
 	item->input = next_field(&list->arena, &text);
 	item->module = next_field(&list->arena, &text);
+	item->partly_sized = !*text;
+	item->parameter_count = strtoull(text, NULL, 10);
 	given->layers[string] = (uint32_t)list->count;
 	return (uint32_t)list->count - 1;
 }
@@ -140,8 +142,13 @@ static uint32_t numbered(struct given *given, const char *text, size_t length, s
 	for (size_t i = 0; i < list->count; i++)
 		if (strcmp(list->items[i].name, name) == 0)
 			return (uint32_t)i;
-	*MEM_PUSH(list->items, list->count, list->room) = (struct layer){
-		.name = name, .text = "", .input = "", .module = "", .activation = "", .site = ""};
+	*MEM_PUSH(list->items, list->count, list->room) = (struct layer){.name = name,
+		.text = "",
+		.input = "",
+		.module = "",
+		.activation = "",
+		.site = "",
+		.partly_sized = true};
 	return (uint32_t)list->count - 1;
 }
 

@@ -315,7 +315,9 @@ def check_counting(scratch):
         rows = json.loads(ask("layers", "--json", os.path.join(scratch, name, "traces")).stdout)["layers"]
         check([row["layer"] for row in rows] == ["fc1"] and abs(rows[0]["forward_ns"] - 300000) < 1,
               f"{name}: layers {[(row['layer'], row['forward_ns']) for row in rows]}")
-        check("parameters" not in rows[0] or rows[0]["parameters"] is None, f"{name}: parameters are not known")
+        # weights of 16 x 32 and a bias, which a layer that is only counted does not have
+        expected = {"cuda": 16 * 32 + 16, "unmarked": None}[name]
+        check(rows[0].get("parameters") == expected, f"{name}: {rows[0].get('parameters')} parameters, not {expected}")
 
 
 def check_summaries(scratch):

@@ -183,6 +183,17 @@ def compare_page(name, traces):
     same(max(1, len({one or other for one, other in sure})), 1, f"{name}: confidences {sorted(sure)}")
 
 
+# torchvision's documentation, weights of ResNet-50 and ResNet-18.
+PARAMETERS = {"kineto-resnet50-v100-workers0": 25557032, "kineto-resnet50-v100-workers4": 25557032,
+              "tracelens-resnet18-mi300-nomarkers": 11689512}
+
+
+def compare_parameters(name, traces):
+    if name in PARAMETERS:
+        layers = json.loads(ask("layers", "--json", traces))["layers"]
+        same(sum(layer["parameters"] for layer in layers), PARAMETERS[name], f"{name}: parameters")
+
+
 def compare_mixed(traces):
     """Runs of different formats in one report."""
     runs = json.loads(ask("report", "--json", *traces))
@@ -201,6 +212,7 @@ for name in names:
     compare_events(name, traces)
     compare_labels(name, traces)
     compare_page(name, traces)
+    compare_parameters(name, traces)
     for command in ("layers", "comm", "balance"):
         ask(command, traces)
         json.loads(ask(command, "--json", traces))

@@ -80,9 +80,13 @@ static void check_styles(void)
 /* Sizes, shapes and the program's names go with the name of a layer. */
 static void check_texts(void)
 {
-	static const char *const texts[] = {"conv1\t5x5x3->8\t2x3x6x6", "conv2\t3x3x8->8\t2x8x6x6",
-		"norm1\t8\t2x8x6x6", "pool1\t\t2x8x6x6", "fc1\t72->10\t2x72", "loss\t\t2x10"};
-	static const char *const modules[] = {"conv2\t\t\tNet_0.Conv2d_1", "fc1\t\t\tNet_0.Linear_0", "loss"};
+	/* 8 (3 5 5) + 8 of a convolution with a bias, 8 (8 3 3) of one without, a norm's scale without a
+	 * shift */
+	static const char *const texts[] = {"conv1\t5x5x3->8\t2x3x6x6\t\t608",
+		"conv2\t3x3x8->8\t2x8x6x6\t\t576", "norm1\t8\t2x8x6x6\t\t8", "pool1\t\t2x8x6x6\t\t0",
+		"fc1\t72->10\t2x72\t\t730", "loss\t\t2x10\t\t0"};
+	static const char *const modules[] = {
+		"conv2\t\t\tNet_0.Conv2d_1", "fc1\t\t\tNet_0.Linear_0", "loss\t\t\t\t0"};
 	struct imported_attribution attributed = {0};
 	struct imported imported;
 
