@@ -198,6 +198,8 @@ static int run(int argument_count, char **arguments)
 			cJSON *object = cJSON_CreateObject();
 
 			cJSON_AddStringToObject(object, "run", runs[0].label);
+			cJSON_AddStringToObject(
+				object, "recorder", report_device_times_key(&runs[0].analysis, "pmhook"));
 			add_device(object, &runs[0].analysis);
 			add_memory(object, &runs[0].analysis);
 			print_json_number(object, "samples",
@@ -230,7 +232,7 @@ static const struct option_row rows[] = {
 		"that each rule decides; with --csv two tables, an empty line between them"},
 	{"json", CMD_JSON, NULL,
 		"with standard deviations, shapes of inputs, call sites, and floating-point "
-		"operations (flops; forward and backward, per GPU); times in ns; with the first "
+		"operations (flops; forward and backward, per GPU); times in ns; with who recorded the run (recorder: pmhook, kineto, nsight_systems, labels), the first "
 		"GPU (device: name, memory_bytes, bytes_per_second at its peak) and the device "
 		"memory that the run took (memory: device_bytes, of the device with most), where its "
 		"allocations tell, and the iteration's samples where they are known"},

@@ -490,7 +490,8 @@ cJSON *report_run_json(struct run *run)
 		cJSON_AddNullToObject(object, "communication_wait_ns");
 	else
 		cJSON_AddNumberToObject(object, "communication_wait_ns", communication.wait_ns);
-	cJSON_AddNumberToObject(object, "samples", analysis_samples(analysis));
+	print_json_number(
+		object, "samples", analysis_samples(analysis) > 0 ? analysis_samples(analysis) : NAN);
 	if (analysis->worker_count > 1) {
 		cJSON_AddNumberToObject(object, "lif", load_imbalance_computing(analysis));
 		cJSON_AddStringToObject(object, "slowest",

@@ -38,7 +38,7 @@ def answer(command, *arguments):
 
 
 def near(one, other):
-    return abs(one - other) <= 1e-6 * max(abs(one), abs(other), 1)
+    return one is other if one is None or other is None else abs(one - other) <= 1e-6 * max(abs(one), abs(other), 1)
 
 
 def check_json(name, paths, report):
