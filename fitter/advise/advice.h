@@ -83,7 +83,8 @@ struct advice_row {
 	size_t gpus;
 	struct advice_way ways[STRATEGY_NAME_COUNT];
 	/* NULL: nothing fits, or nothing else. Best: of those at most a tenth slower than the quickest, the
-	 * one whose range ends first; second: the quickest of the others. */
+	 * one whose range ends first, but data where a stage of ZeRO ties with it; second: the quickest of
+	 * the others. */
 	const struct advice_way *best, *second;
 	double measured;             /* NAN: not measured */
 	double efficiency, marginal; /* of the best; marginal: of the GPUs that were added */

@@ -236,6 +236,26 @@ static void check_input(void)
 	advice_free(a);
 }
 
+/* Each of two workers updates a half under ZeRO, 0.1 of 12.2 ms less: a tie. */
+static void check_zero(void)
+{
+	struct advice *a = prepare(4e3, 100);
+	const struct advice_row *row;
+
+	a->net.is_torch = true;
+	a->run.iteration = a->run.quartiles[0] = a->run.quartiles[1] = 12.2e6;
+	for (size_t i = 0; i < LAYERS; i++) {
+		problem.layers[i].tensor_bytes[0] = 4e3;
+		problem.times[i][2] = 5e4;
+	}
+	CHECK(advice_fill(a) == 0, "fill");
+	row = &a->rows[1];
+	CHECK(row->ways[STRATEGY_NAME_ZERO_2].time < 0.999 * row->ways[STRATEGY_NAME_DATA].time,
+		"%g and %g ns", row->ways[STRATEGY_NAME_ZERO_2].time, row->ways[STRATEGY_NAME_DATA].time);
+	CHECK(row->best->name == STRATEGY_NAME_DATA, "%s", strategy_names[row->best->name]);
+	advice_free(a);
+}
+
 /* Slow links, for which a pipeline is the quicker: but not where a quarter of the iteration is the host's. */
 static void check_outside(void)
 {
@@ -335,6 +355,7 @@ int main(void)
 	check_measured();
 	check_input();
 	check_outside();
+	check_zero();
 	check_memory();
 	check_measured_memory();
 	check_tie();
