@@ -158,11 +158,23 @@ static bool is_of_torch(const char *site)
 	return strstr(site, "libtorch") || strstr(site, "libc10") || strstr(site, "2at6native");
 }
 
+/* Another profiler's convolutions do not tell how far their windows move: they leave what the next layer
+ * takes in. */
+static void take_output(struct strategy_layer *front, const char *front_sizes, double bytes)
+{
+	if (strstr(front_sizes, "->") && strchr(front_sizes, 'x') && !strchr(front_sizes, ' ') && bytes > 0) {
+		front->kept_bytes *= bytes / front->output_bytes;
+		front->output_bytes = bytes;
+	}
+}
+
 /* The first file says which layers there are. */
-static int make_layers(struct strategy_net *net, const char *path, const cJSON *list, size_t batch_room)
+static int make_layers(struct strategy_net *net, const char *path, const cJSON *list, const char *recorder,
+	size_t batch_room)
 {
 	size_t count = (size_t)cJSON_GetArraySize(list), last_sum = 0, i = 0;
 	bool is_rows = false, was_rows; /* a product of rows, and not a convolution; the layer in front */
+	const char *front = "";         /* its sizes */
 	const cJSON *item;
 
 	net->layers = calloc(count + 1, sizeof(*net->layers));
@@ -181,11 +193,17 @@ static int make_layers(struct strategy_net *net, const char *path, const cJSON *
 		layer->update = layer->backward + batch_room;
 		layer->parameter_bytes = NUMBER_BYTES * number(item, "parameters");
 		if (!(layer->parameter_bytes >= 0))
-			return fail(net, path, "layer %.60s: number of parameters missing", layer->name);
+			return fail(net, path,
+				"how many parameters layer %.60s has is not known (PyTorch's profiler tells with "
+				"record_shapes=True)",
+				layer->name);
 		layer->input_bytes = batch > 0 ? NUMBER_BYTES * numbers : 0;
 		set_output(layer, word(item, "kind"), word(item, "sizes"), word(item, "input"),
 			*word(item, "activation"));
 		set_tensors(layer, word(item, "kind"), word(item, "sizes"));
+		if (i > 1)
+			take_output(layer - 1, front, layer->input_bytes);
+		front = word(item, "sizes");
 		was_rows = is_rows;
 		is_rows = strncmp(word(item, "kind"), "fc", 2) == 0;
 		layer->between = was_rows && is_rows ? between(layer - 1, layer) : 0;
@@ -193,6 +211,7 @@ static int make_layers(struct strategy_net *net, const char *path, const cJSON *
 		if (layer->is_sum)
 			last_sum = i;
 	}
+	net->is_torch |= strcmp(recorder, "kineto") == 0;
 	if (net->is_torch)
 		set_units(net);
 	for (i = 1; i < count; i++)
@@ -314,7 +333,7 @@ int strategy_net_read(struct strategy_net *net, const char *const *paths, size_t
 		if (status == 0)
 			status = take_device(net, paths[i], cJSON_GetObjectItemCaseSensitive(root, "device"));
 		if (status == 0 && i == 0)
-			status = make_layers(net, paths[i], list, path_count + 1);
+			status = make_layers(net, paths[i], list, word(root, "recorder"), path_count + 1);
 		if (status == 0)
 			status = add_times(net, paths[i], root);
 		cJSON_Delete(root);

@@ -206,9 +206,10 @@ void advise_read_runs(struct advice *a, char *const *runs, size_t count, double 
 	compare_batches(&r);
 	status = strategy_net_read(&a->net, (const char *const *)r.layers, r.layer_count);
 	sweep_child_remove(r.folder);
-	if (status < 0)
+	if (status < 0) /* the error begins with the file's name and ": " */
 		errx(1, "%s: %s", r.name,
-			strrchr(a->net.error, ':') ? strrchr(a->net.error, ':') + 2 : a->net.error);
+			strncmp(a->net.error, r.folder, strlen(r.folder)) == 0 ? strchr(a->net.error, ':') + 2
+									       : a->net.error);
 	if (r.is_given)
 		strategy_net_rows(&a->net, batch);
 	set_other(a);

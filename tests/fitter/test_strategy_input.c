@@ -1,4 +1,5 @@
 /*
+ * What predictions begin with. A network: what its file tells, and what another profiler's does not.
  * Clusters: what a file says in which units, collectives over several links of a node worked out by hand, and
  * the known clusters: each is read, and found by the names that drivers give to its GPUs.
  */
@@ -15,26 +16,26 @@
 static void check_file(void)
 {
 	static struct strategy_cluster cluster;
-	FILE *out = fopen("test_strategy_cluster.txt", "w");
+	FILE *out = fopen("test_strategy_input.txt", "w");
 
 	fputs("device A GPU of two words # by its name\n"
 	      "workers_per_node 4\nlink_gb_s 100\nlink_latency_us 2\nnetwork_gb_s 10\nnetwork_links 3\n",
 		out);
 	fclose(out);
-	CHECK(strategy_cluster_read(&cluster, "test_strategy_cluster.txt") == 0, "%s", cluster.error);
+	CHECK(strategy_cluster_read(&cluster, "test_strategy_input.txt") == 0, "%s", cluster.error);
 	CHECK(near(cluster.network_links, 3) && near(cluster.inside.latency, 2000) &&
 			near(cluster.between.bandwidth, 10) && cluster.workers_per_node == 4,
 		"%g links, %g ns", cluster.network_links, cluster.inside.latency);
 	CHECK(cluster.memory <= 0 && cluster.memory_bandwidth <= 0, "no memory is in the file");
 	strategy_cluster_free(&cluster);
-	out = fopen("test_strategy_cluster.txt", "w");
+	out = fopen("test_strategy_input.txt", "w");
 	fputs("link_gb_s 100\nnetwork_links 0.5\n", out);
 	fclose(out);
-	CHECK(strategy_cluster_read(&cluster, "test_strategy_cluster.txt") < 0 &&
+	CHECK(strategy_cluster_read(&cluster, "test_strategy_input.txt") < 0 &&
 			strstr(cluster.error, "line 2: unknown setting 'network_links'"),
 		"%s", cluster.error);
 	strategy_cluster_free(&cluster);
-	remove("test_strategy_cluster.txt");
+	remove("test_strategy_input.txt");
 }
 
 /*
@@ -132,8 +133,50 @@ static void check_complete(void)
 	CHECK(near(cluster.memory_bandwidth, 500), "%g", cluster.memory_bandwidth);
 }
 
+static int read_net(struct strategy_net *net, const char *recorder, const char *parameters)
+{
+	const char *path = "test_strategy_net.json";
+	FILE *out = fopen(path, "w");
+	int status;
+
+	fprintf(out,
+		"{\"recorder\": \"%s\", \"device\": {\"name\": \"A GPU\", \"memory_bytes\": 1e9, "
+		"\"bytes_per_second\": 5e11}, \"samples\": 4, \"layers\": ["
+		"{\"layer\": \"conv1\", \"kind\": \"conv1\", \"sizes\": \"3x3x3->8\", \"input\": \"4x3x10x10\", "
+		"\"parameters\": %s, \"forward_ns\": 1, \"backward_ns\": 2, \"update_ns\": 0},"
+		"{\"layer\": \"conv2\", \"kind\": \"conv2\", \"sizes\": \"1x1x8->2 s1 p0\", \"input\": \"4x8x5x5\", "
+		"\"parameters\": 16, \"forward_ns\": 1, \"backward_ns\": 2, \"update_ns\": 0}]}",
+		recorder, parameters);
+	fclose(out);
+	status = strategy_net_read(net, &path, 1);
+	remove(path);
+	return status;
+}
+
+/* The first convolution moves by 2: its text lacks that, but the second takes in 8 x 5 x 5 numbers of 4
+ * bytes. */
+static void check_net(void)
+{
+	struct strategy_net net;
+
+	CHECK(read_net(&net, "kineto", "216") == 0, "%s", net.error);
+	CHECK(net.is_torch && !net.is_batch_unknown && near(net.batches[0], 4), "Kineto's are PyTorch's");
+	CHECK(near(net.layers[0].output_bytes, 800), "%g", net.layers[0].output_bytes);
+	CHECK(near(net.layers[1].output_bytes, 200), "%g", net.layers[1].output_bytes);
+	CHECK(strcmp(net.device.name, "A GPU") == 0 && near(net.device.memory, 1e9) &&
+			near(net.device.bandwidth, 500),
+		"%s, %g bytes, %g", net.device.name, net.device.memory, net.device.bandwidth);
+	strategy_net_free(&net);
+	CHECK(read_net(&net, "pmhook", "216") == 0 && !net.is_torch, "no call sites in libtorch");
+	strategy_net_free(&net);
+	CHECK(read_net(&net, "kineto", "null") < 0 && strstr(net.error, "layer conv1 has is not known"), "%s",
+		net.error);
+	strategy_net_free(&net);
+}
+
 int main(void)
 {
+	check_net();
 	check_file();
 	check_links();
 	check_known();
