@@ -243,7 +243,9 @@ static int fill_way(const struct advice *a, const struct strategy_net *net, cons
 		way->time = a->run.iteration;
 		way->low = fmin(a->run.quartiles[0], way->time);
 		way->high = fmax(a->run.quartiles[1], way->time);
-		way->strength = ADVICE_MEASURED;
+		way->strength = a->run.gpus == 1                 ? ADVICE_MEASURED
+				: way->high <= NARROW * way->low ? ADVICE_MODERATE
+								 : ADVICE_WEAK;
 	} else {
 		if (way->name == STRATEGY_NAME_DATA && !net->is_torch)
 			range_data(a, how, way);
@@ -418,7 +420,7 @@ int advice_fill(struct advice *a)
 	}
 	for (size_t i = 0; i < a->count && status == 0; i++) {
 		a->rows[i].gpus = a->counts[i];
-		a->rows[i].measured = a->counts[i] == 1 ? a->run.iteration : NAN;
+		a->rows[i].measured = a->counts[i] == 1 && a->run.gpus == 1 ? a->run.iteration : NAN;
 		status = fill_row(a, net, &a->rows[i]);
 	}
 	free_fixed(&fixed);

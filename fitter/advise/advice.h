@@ -1,11 +1,13 @@
 /*
  * From captured runs to an answer: how many GPUs, which strategy, how long, what limits it, how sure.
  *
- * One run on one GPU has the layers' times and what a GPU does besides; each further GPU gets as many
- * samples, so that the whole batch grows. Every strategy is replayed for every number of GPUs
- * (strategy_choose.h) and gets a range in which its time is expected:
+ * One run on one GPU, or one on several with data parallelism without its exchange, has the layers' times and
+ * what a GPU does besides; each further GPU gets as many samples, so that the whole batch grows. Every
+ * strategy is replayed for every number of GPUs (strategy_choose.h) and gets a range in which its time is
+ * expected:
  *
- * One worker's range is the middle half of the iterations, which were measured.
+ * One worker's range is the middle half of the iterations, which were measured; of a run on several up to
+ * those with their exchange.
  *
  * PyTorch's DDP, ZeRO-1 and FSDP2 have a range from an exchange that is wholly hidden to one that is not
  * hidden at all, and what they were missed by.
@@ -51,8 +53,9 @@ extern const char *const advice_limits[];
 enum advice_strength { ADVICE_MEASURED, ADVICE_MODERATE, ADVICE_WEAK, ADVICE_UNTRIED };
 extern const char *const advice_strengths[];
 
-/* An iteration of the run on one GPU. */
+/* An iteration on one GPU. */
 struct advice_run {
+	size_t gpus; /* that were measured; several: the iteration is theirs without their exchange */
 	double batch, iteration;
 	double quartiles[2], sd; /* of its iterations */
 	double input, launch;    /* parts of it that are no layer's */

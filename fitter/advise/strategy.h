@@ -57,6 +57,7 @@ struct strategy_net {
 	 * given, as its documentation has it: each member of the outermost list of modules ("blocks.3"), from
 	 * 1 on in the layers' order, and the whole model for all else. */
 	bool is_torch;
+	bool communicates;     /* the runs' layers do, as those of several GPUs */
 	bool is_batch_unknown; /* batches are what goes into the first layer, which need not be samples */
 	bool is_opaque;  /* what crosses a cut is not known: only what divides the batch can be predicted */
 	char error[512]; /* one sentence, where strategy_net_read answers something negative */
@@ -111,6 +112,8 @@ struct strategy_cluster {
 	double memory_bandwidth;              /* of a worker; 0: copies into buffers cost nothing */
 	double memory;                        /* of a worker, bytes; 0: not known, and everything fits */
 	bool memory_is_devices;               /* that of the measured run's GPU; the file has none */
+	size_t measured;                      /* workers whose exchange one of the links is from; 0: none */
+	bool is_measured_between;             /* that between nodes */
 	double own_memory[STRATEGY_MAX_WORKERS]; /* of this worker, where it is another; else 0 */
 	double copy_latency; /* of a copy on a worker, ns; each gradient of a bucket is copied twice */
 	double slow[STRATEGY_MAX_WORKERS]; /* factor on a worker's computing, 1: as measured */
@@ -154,6 +157,19 @@ double strategy_message(const struct strategy_cluster *cluster, size_t from, siz
  * and the double tree, the latencies of the longest way up and down and 2 S/min(B).
  */
 double strategy_all_reduce(const struct strategy_cluster *cluster, size_t first, size_t count, double bytes);
+
+/* All-reduces of so many bytes that took so long on average, ns, from when the last worker was there. */
+struct strategy_transfer {
+	double bytes, time, count;
+};
+/*
+ * The link between any two of n workers on which rings take that: 2(n-1) (L + S/(nB)), by least squares of
+ * the relative error, each weighted by its part of the whole time, so that small ones, which are no rings,
+ * say little. Where sizes are too alike to tell, or tell a negative one, L is that of *link. 0, or -EINVAL
+ * where nothing was transferred; *link is then as it was.
+ */
+int strategy_link_fit(
+	const struct strategy_transfer *transfers, size_t count, size_t workers, struct strategy_link *link);
 
 /* Half of the ring: each worker sends its n-th n-1 times to the next. What a gather or a scatter of `bytes`
  * in all takes among all workers. */

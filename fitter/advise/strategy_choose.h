@@ -78,8 +78,8 @@ enum strategy_name strategy_best(const struct strategy_choice *choices, bool syn
 
 /* How far predictions of a strategy were off what modelled runs took, as a share, rounded up: 19 of 20 runs
  * of tests/bench/strategies.sh (from three measured batches), advise.sh (from one) and, of ZeRO's stages,
- * torch_strategies.sh were off by at most that. Links were known, so it says nothing of those. NAN: no run was
- * held against it. */
+ * torch_strategies.sh were off by at most that. Links were known, so it says nothing of those. NAN: no run
+ * was held against it. */
 double strategy_miss(enum strategy_name name);
 
 /* By how much two times may differ where neither is known to be the less: both misses, which are taken to be

@@ -108,8 +108,9 @@ static char *known_cluster(const struct advice *a, const char *run)
 	char *name = strategy_known_cluster(device);
 
 	if (!name)
-		errx(1, "%s: no cluster is known with %s: --cluster takes a file with its links, or one of %s", run,
-			*device ? device : "its GPU, whose name it does not have", strategy_known_clusters());
+		errx(1, "%s: no cluster is known with %s: --cluster takes a file with its links, or one of %s",
+			run, *device ? device : "its GPU, whose name it does not have",
+			strategy_known_clusters());
 	return name;
 }
 
@@ -117,13 +118,15 @@ static int run(int argument_count, char **arguments)
 {
 	struct advice a = {.cycle = 1e6, .worth = 0.5, .cluster = mem_alloc(1, sizeof(*a.cluster))};
 	struct asked asked = {0};
+	struct advise_exchange exchange = {0};
 	struct advice_print print = {.advice = &a};
 	char *known = NULL;
 
 	take_options(argument_count, arguments, &a, &asked);
 	if (asked.cluster && strategy_cluster_read(a.cluster, asked.cluster) < 0)
 		errx(1, "%s", a.cluster->error);
-	advise_read_runs(&a, arguments + optind, (size_t)(argument_count - optind), asked.batch, &print.run);
+	advise_read_runs(&a, arguments + optind, (size_t)(argument_count - optind), asked.batch, &print.run,
+		&exchange);
 	print.cluster = asked.cluster;
 	if (!asked.cluster) {
 		known = known_cluster(&a, print.run);
@@ -131,6 +134,7 @@ static int run(int argument_count, char **arguments)
 			errx(1, "%s", a.cluster->error);
 		print.cluster = known;
 		print.is_assumed = true;
+		advise_exchange_apply(&exchange, a.cluster);
 	}
 	strategy_cluster_complete(a.cluster, &a.net);
 	add_checks(&a);
@@ -151,13 +155,14 @@ static int run(int argument_count, char **arguments)
 	strategy_cluster_free(a.cluster);
 	free(a.cluster);
 	free(known);
+	advise_exchange_free(&exchange);
 	return 0;
 }
 
 static const struct option_row rows[] = {
 	{"cluster", CLUSTER, "FILE",
 		"the links, or the name of a known cluster; its number of workers does not count. Default: the known one with "
-		"the run's GPU, marked as assumed"},
+		"the run's GPU, marked as assumed, and links among several GPUs as the run's were"},
 	{"gpus", GPUS, "LIST", "numbers of GPUs; default 1,2,4,8,16,32,64"},
 	{"worth", WORTH, "X", "least share of a GPU's work that added GPUs must do to pay; default 0.5"},
 	{"price", PRICE, "X", "price of a GPU hour: adds the cost per million samples"},
@@ -179,7 +184,8 @@ const struct command cmd_advise = {
 	.summary = "how many GPUs, which strategy, how long, from one captured run",
 	.usage = "[OPTION]... RUN...",
 	.about =
-		"RUN is a run on one GPU, recorded by pmrun. Its layers and its iteration ('pmanalyze "
+		"RUN is a run on one GPU, recorded by pmrun or PyTorch's profiler (record_shapes=True); or on several with "
+		"data parallelism, of which one is taken to do the same without what is exposed of the exchange. Its layers and its iteration ('pmanalyze "
 		"layers', 'report' and 'export --observations', which are started) are what one GPU does; "
 		"the cluster's file has the links ('pmfit strategy --help'). Predicts an iteration on 1 to 64 GPUs, each "
 		"with the run's batch (the whole batch grows), for every strategy, and says what to take:\n"

@@ -1,5 +1,6 @@
 /* The runs that an advice is made from: see advise.h. */
 #include "advise.h"
+#include "advise_exchange.h"
 #include "base/csv.h"
 #include "base/memory.h"
 #include "base/text_file.h"
@@ -23,9 +24,10 @@ struct reader {
 	char folder[sizeof("/tmp/pmfit-advise-XXXXXX")], errors[NAME_ROOM];
 	char **layers; /* files of the runs on one GPU */
 	size_t layer_count;
-	const char *name; /* the first of them */
-	double batch;     /* that was given, on a GPU; 0: none */
-	bool is_given;    /* it was needed */
+	const char *name;                 /* the first of them */
+	double batch;                     /* that was given, on a GPU; 0: none */
+	bool is_given;                    /* it was needed */
+	struct advise_exchange *exchange; /* of the run with most GPUs */
 };
 
 /* Runs pmanalyze with its output in a file, or ends the program with what it complained about. */
@@ -92,6 +94,18 @@ static void read_spread(struct reader *r, const char *run, struct advice_run *to
 	to->sd = fmax(to->quartiles[1] - to->quartiles[0], 0) / MIDDLE_HALF;
 }
 
+/* The run's row of observations; csv_free. */
+static void read_row(struct reader *r, const char *run, struct csv *csv)
+{
+	const char *const words[] = {"pmanalyze", "export", "--observations", run, NULL};
+	char path[NAME_ROOM];
+
+	snprintf(path, sizeof(path), "%s/run.csv", r->folder);
+	analyze(r, words, path);
+	if (csv_read(csv, path) < 0)
+		refuse(r, run, "%s", csv->error);
+}
+
 static void read_layers(struct reader *r, const char *run)
 {
 	const char *const words[] = {"pmanalyze", "layers", "--json", run, NULL};
@@ -102,36 +116,82 @@ static void read_layers(struct reader *r, const char *run)
 	r->layers[r->layer_count++] = path;
 }
 
-static void take_one(struct reader *r, const char *run, const struct csv *csv, double batch, double iteration)
+/* exchange: of an iteration, ns, that one GPU has not. */
+static void take_base(struct reader *r, const char *run, const struct csv *csv, size_t gpus, double exchange)
 {
 	struct advice_run *to = &r->advice->run;
 
-	read_layers(r, run);
-	if (r->name)
-		return;
 	r->name = run;
-	to->batch = batch;
-	to->iteration = iteration;
+	to->gpus = gpus;
+	to->batch = r->batch > 0 ? r->batch : observed(csv, "batch", NAN) / observed(csv, "gpus", 1);
+	to->iteration = 1e6 * observed(csv, "iteration_ms", NAN) - exchange;
 	to->input =
 		1e6 * (observed(csv, "io_ms", 0) + observed(csv, "h2d_ms", 0) + observed(csv, "md_ms", 0));
 	to->update = 1e6 * observed(csv, "update_ms", 0);
-	to->launch = 1e6 * (observed(csv, "idle_launch_ms", 0) + observed(csv, "idle_queue_ms", 0));
+	to->launch = 1e6 * observed(csv, "idle_launch_ms", 0);
+	if (gpus == 1)
+		to->launch += 1e6 * observed(csv, "idle_queue_ms", 0);
 	read_spread(r, run, to);
+	to->quartiles[0] -= exchange;
+	if (gpus > 1) /* the host may have waited for the others */
+		to->quartiles[0] -= 1e6 * observed(csv, "idle_sync_ms", 0);
+}
+
+/* A run on several GPUs where there is none on one: what is exposed of its exchange, and the queues that wait
+ * for it, are taken away. */
+static void take_several(struct reader *r, const struct advice_check *check)
+{
+	struct csv csv;
+	double exposed, queue;
+
+	if (!advise_exchange_is_data(r->exchange))
+		refuse(r, check->run,
+			"its GPUs exchange more than gradients: expected data parallelism, or a run on one GPU");
+	read_row(r, check->run, &csv);
+	exposed = observed(&csv, "communication_exposed_ms", NAN);
+	queue = observed(&csv, "idle_queue_ms", 0);
+	if (isnan(exposed))
+		refuse(r, check->run, "how much of its exchange is hidden is not known");
+	read_layers(r, check->run);
+	take_base(r, check->run, &csv, check->gpus, 1e6 * (exposed + queue));
+	csv_free(&csv);
+}
+
+/* Answers how many GPUs took part in the run, also those without a trace. */
+static double read_exchange(struct reader *r, const char *run, const struct csv *csv)
+{
+	const char *const words[] = {"pmanalyze", "comm", "--json", run, NULL};
+	const double workers = observed(csv, "gpus", 1);
+	struct advise_exchange exchange;
+	char path[NAME_ROOM];
+	const char *bad;
+
+	if (!(observed(csv, "communication_ms", 0) > 0))
+		return workers;
+	snprintf(path, sizeof(path), "%s/comm.json", r->folder);
+	analyze(r, words, path);
+	bad = advise_exchange_read(&exchange, path, (size_t)workers);
+	if (bad)
+		refuse(r, run, "%s", bad);
+	exchange.hosts = (size_t)observed(csv, "hosts", 1);
+	if (exchange.gpus <= r->exchange->gpus) {
+		advise_exchange_free(&exchange);
+		return fmax(workers, (double)exchange.gpus);
+	}
+	advise_exchange_free(r->exchange);
+	*r->exchange = exchange;
+	return fmax(workers, (double)exchange.gpus);
 }
 
 static void read_one(struct reader *r, const char *run)
 {
-	const char *const words[] = {"pmanalyze", "export", "--observations", run, NULL};
-	double gpus, batch, iteration;
-	char path[NAME_ROOM];
+	double workers, gpus, batch, iteration;
 	struct csv csv;
 
-	snprintf(path, sizeof(path), "%s/run.csv", r->folder);
-	analyze(r, words, path);
-	if (csv_read(&csv, path) < 0)
-		refuse(r, run, "%s", csv.error);
-	gpus = observed(&csv, "gpus", 1);
-	batch = observed(&csv, "batch", NAN);
+	read_row(r, run, &csv);
+	workers = observed(&csv, "gpus", 1);
+	gpus = read_exchange(r, run, &csv);
+	batch = observed(&csv, "batch", NAN) * gpus / workers;
 	iteration = 1e6 * observed(&csv, "iteration_ms", NAN);
 	if (batch > 0 && r->batch > 0 && fabs(batch - gpus * r->batch) > 1e-6 * batch)
 		refuse(r, run, "--batch %g, but its trace has %g samples on each GPU", r->batch,
@@ -144,13 +204,16 @@ static void read_one(struct reader *r, const char *run)
 		refuse(r, run, "its trace does not tell the batch: --batch N does, the samples on a GPU");
 	if (!(iteration > 0))
 		refuse(r, run, "its iteration is unknown (pmanalyze report says why)");
-	if (gpus <= 1)
-		take_one(r, run, &csv, batch, iteration);
-	else if (observed(&csv, "stages", 1) > 1)
+	if (gpus > 1 && observed(&csv, "stages", 1) > 1)
 		refuse(r, run, "a pipeline: expected a run on one GPU, or data parallelism on several");
-	else
+	if (gpus > 1) {
 		r->advice->checks[r->advice->check_count++] =
 			(struct advice_check){run, (size_t)gpus, batch, iteration, NAN};
+	} else {
+		read_layers(r, run);
+		if (!r->name)
+			take_base(r, run, &csv, 1, 0);
+	}
 	csv_free(&csv);
 }
 
@@ -164,8 +227,8 @@ static void compare_batches(struct reader *r)
 
 		if (fabs(each - one) > 1e-6 * one)
 			refuse(r, check->run,
-				"%g samples on each of %zu GPUs, but %s has %g on one: times of another batch are no "
-				"check",
+				"%g samples on each of %zu GPUs, but %s has %g on each: times of another batch are "
+				"no check",
 				each, check->gpus, r->name, one);
 	}
 }
@@ -185,9 +248,11 @@ static void set_other(struct advice *a)
 	run->launch = fmin(run->launch, run->other - run->input);
 }
 
-void advise_read_runs(struct advice *a, char *const *runs, size_t count, double batch, const char **name)
+void advise_read_runs(struct advice *a, char *const *runs, size_t count, double batch, const char **name,
+	struct advise_exchange *exchange)
 {
-	struct reader r = {.advice = a, .folder = "/tmp/pmfit-advise-XXXXXX", .batch = batch};
+	struct reader r = {
+		.advice = a, .folder = "/tmp/pmfit-advise-XXXXXX", .batch = batch, .exchange = exchange};
 	int status;
 
 	if (!mkdtemp(r.folder))
@@ -198,9 +263,7 @@ void advise_read_runs(struct advice *a, char *const *runs, size_t count, double 
 	for (size_t i = 0; i < count; i++)
 		read_one(&r, runs[i]);
 	if (!r.name)
-		refuse(&r, runs[0],
-			"a run on %zu GPUs: expected one on one GPU, whose layers have no exchange in them",
-			a->checks[0].gpus);
+		take_several(&r, &a->checks[0]);
 	if (r.is_given && r.layer_count > 1)
 		refuse(&r, r.name, "--batch is of one run on one GPU, not of %zu", r.layer_count);
 	compare_batches(&r);
@@ -210,6 +273,14 @@ void advise_read_runs(struct advice *a, char *const *runs, size_t count, double 
 		errx(1, "%s: %s", r.name,
 			strncmp(a->net.error, r.folder, strlen(r.folder)) == 0 ? strchr(a->net.error, ':') + 2
 									       : a->net.error);
+	if (a->run.gpus == 1 && a->net.communicates)
+		errx(1, "%s: its layers communicate: expected a run on one GPU", r.name);
+	if (a->run.gpus > 1) {
+		/* its samples are those of all, its memory has gradients in buckets and the like */
+		if (!a->net.is_batch_unknown)
+			a->net.batches[0] = a->run.batch;
+		a->net.device_bytes[0] = NAN;
+	}
 	if (r.is_given)
 		strategy_net_rows(&a->net, batch);
 	set_other(a);

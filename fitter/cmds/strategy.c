@@ -299,6 +299,8 @@ static int run(int argument_count, char **arguments)
 	if (strategy_net_read(
 		    &net, (const char *const *)arguments + optind, (size_t)(argument_count - optind)) < 0)
 		errx(1, "%s", net.error);
+	if (net.communicates)
+		errx(1, "%s: its layers communicate: expected a run on a single GPU", arguments[optind]);
 	if (net.is_batch_unknown)
 		errx(1, "%s: the run's batch is not known: 'pmfit advise --batch N RUN' is told",
 			arguments[optind]);

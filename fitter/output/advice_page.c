@@ -166,15 +166,13 @@ static void put_assumptions(const struct advice_print *p, struct arena *arena, F
 
 void advice_print_html(const struct advice_print *p, FILE *out)
 {
-	const struct advice_run *run = &p->advice->run;
 	struct arena arena = {0};
 
 	html_page_begin(p->run, style, out);
 	fputs("<h1>", out);
 	html_text(p->run, out);
 	fputs("</h1>\n", out);
-	fprintf(out, "<p class=\"dim\">%g samples in %s on one GPU, %s of it outside of the layers</p>\n",
-		run->batch, print_time(&arena, run->iteration), print_time(&arena, run->other));
+	fprintf(out, "<p class=\"dim\">%s</p>\n", advice_base(p, &arena));
 	put_answers(p, &arena, out);
 	put_picture(p, out);
 	put_table("The best strategy on each number of GPUs",

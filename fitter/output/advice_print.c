@@ -5,14 +5,12 @@
 
 void advice_print_text(const struct advice_print *p, FILE *out)
 {
-	const struct advice_run *run = &p->advice->run;
 	struct advice_answer answers[ADVICE_QUESTIONS];
 	const char *sentences[ADVICE_ASSUMPTIONS];
 	struct arena arena = {0};
 	struct print_table table;
 
-	fprintf(out, "%s: %g samples in %s on one GPU, %s of it outside of the layers\n\n", p->run,
-		run->batch, print_time(&arena, run->iteration), print_time(&arena, run->other));
+	fprintf(out, "%s: %s\n\n", p->run, advice_base(p, &arena));
 	print_init(&table, &arena);
 	advice_table_rows(p, &table);
 	print_text(&table, "An iteration", out);

@@ -143,9 +143,10 @@ static const char *how_sure(const struct advice_print *p, struct arena *arena)
 		return arena_format(
 			arena, "measured on %zu GPU%s.", a->pays->gpus, a->pays->gpus > 1 ? "s" : "");
 	return arena_format(arena,
-		"%s: the range is %.0f%% wide, from layers measured on one GPU; %s. What the range does not have: "
+		"%s: the range is %.0f%% wide, from layers measured on %s; %s. What the range does not have: "
 		"links other than %s says.",
-		advice_strengths[way->strength], 100 * (way->high / way->low - 1), missed(a, arena),
+		advice_strengths[way->strength], 100 * (way->high / way->low - 1),
+		a->run.gpus > 1 ? arena_format(arena, "%zu GPUs", a->run.gpus) : "one GPU", missed(a, arena),
 		p->cluster);
 }
 
@@ -162,6 +163,16 @@ void advice_answers(const struct advice_print *p, struct arena *arena, struct ad
 	}
 }
 
+const char *advice_base(const struct advice_print *p, struct arena *arena)
+{
+	const struct advice_run *run = &p->advice->run;
+
+	return arena_format(arena, "%g samples in %s on one GPU%s, %s of it outside of the layers",
+		run->batch, print_time(arena, run->iteration),
+		run->gpus > 1 ? arena_format(arena, ", by a run on %zu without its exchange", run->gpus) : "",
+		print_time(arena, run->other));
+}
+
 static const char *links(const struct advice_print *p, struct arena *arena)
 {
 	const struct strategy_cluster *c = p->advice->cluster;
@@ -170,14 +181,17 @@ static const char *links(const struct advice_print *p, struct arena *arena)
 					      p->cluster, p->advice->net.device.name)
 				    : arena_format(arena, "%s, not checked", p->cluster);
 	const char *text = arena_format(
-		arena, "Links (%s): %g GB/s and %g us", basis, c->inside.bandwidth, c->inside.latency / 1e3);
+		arena, "Links (%s): %.4g GB/s and %.4g us", basis, c->inside.bandwidth, c->inside.latency / 1e3);
 
 	if (c->workers_per_node && c->workers_per_node < p->advice->counts[p->advice->count - 1])
-		text = arena_format(arena, "%s among %zu GPUs of a node, %s%g GB/s and %g us between nodes",
+		text = arena_format(arena, "%s among %zu GPUs of a node, %s%.4g GB/s and %.4g us between nodes",
 			text, c->workers_per_node,
 			c->network_links > 1 ? arena_format(arena, "%g times ", c->network_links) : "",
 			c->between.bandwidth, c->between.latency / 1e3);
-	return arena_format(arena, "%s.", text);
+	return arena_format(arena, "%s.%s", text,
+		c->measured ? arena_format(arena, " Those %s are from what %zu GPUs exchanged.",
+				      c->is_measured_between ? "between nodes" : "of a node", c->measured)
+			    : "");
 }
 
 static const char *layers(const struct advice *a, struct arena *arena)

@@ -65,7 +65,21 @@ grep -qE '^ +2 +64 +data .* measured +(compute|links)' out.txt || { cat out.txt;
 expect 1 'times of another batch are no check' pmfit advise --cluster fast.txt one small
 
 expect 1 'one: --batch 8, but its trace has 32 samples on each GPU' pmfit advise --batch 8 --cluster fast.txt one
-expect 1 'a run on 2 GPUs' pmfit advise --cluster fast.txt two
+
+# Two GPUs alone tell what one does without the exchange, and on which links it was: an eighth of 130 GB/s, 32 us.
+expect 0 'on one GPU, by a run on 2 without its exchange' pmfit advise --cycle-ms 8 two
+grep -q 'measured with batch 32' out.txt || { cat out.txt; fail "layers of another batch"; }
+grep -q 'Those of a node are from what 2 GPUs exchanged' out.txt || { cat out.txt; fail "links are not measured"; }
+tr '\n' ' ' <out.txt | sed 's/.*others): *//; s/ GB.s and / /; s/ us.*//' >links.txt
+awk '!($1 > 15 && $1 < 17.5 && $2 > 20 && $2 < 44) { bad = 1 } END { exit bad || NR != 1 }' links.txt || { cat links.txt; fail "other links"; }
+pmfit advise --cycle-ms 8 --json two >two.json && pmfit advise --cycle-ms 8 --json slowed >slowed.json || fail "no JSON"
+first() { sed -n "s/^\t*\"$1\":[^0-9]*\([0-9.e+]*\).*/\1/p" "$2" | head -n 1; }
+awk -v one="$(first iteration_ns slowed.json)" -v low="$(first low_ns two.json)" -v high="$(first high_ns two.json)" 'BEGIN {
+	if (!(one > 0.97 * low && one < 1.03 * high)) { printf "one GPU took %g, expected %g to %g\n", one, low, high; exit 1 } }' ||
+	fail "one GPU is out of the range"
+expect 1 'its layers communicate' pmfit strategy --cluster fast.txt --workers 2 - <<END
+$(pmanalyze layers --json two)
+END
 expect 1 'none' pmfit advise --cluster fast.txt none
 
 # Without a file: the known cluster with such GPUs, and their memory; another by its name.

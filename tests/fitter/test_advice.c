@@ -44,7 +44,7 @@ static struct advice *prepare(double parameter_bytes, double bandwidth)
 	a->net = (struct strategy_net){
 		.layer_count = LAYERS, .batch_count = 1, .layers = p->layers, .batches = &p->batch};
 	a->cluster = &p->cluster;
-	a->run = (struct advice_run){.batch = 8, .iteration = 12e6, .quartiles = {12e6, 12e6}};
+	a->run = (struct advice_run){.gpus = 1, .batch = 8, .iteration = 12e6, .quartiles = {12e6, 12e6}};
 	a->cycle = 1e6;
 	a->worth = 0.5;
 	a->counts[0] = 1;

@@ -133,6 +133,37 @@ static void check_complete(void)
 	CHECK(near(cluster.memory_bandwidth, 500), "%g", cluster.memory_bandwidth);
 }
 
+/* Rings of four workers: 6 (L + S/(4B)), L = 5 ns, B = 2 bytes a ns. */
+static void check_link_fit(void)
+{
+	struct strategy_transfer transfers[] = {{800, 630, 3}, {80, 90, 40}, {8000, 6030, 1}};
+	struct strategy_link link = {7, 1}, before = link;
+
+	CHECK(strategy_link_fit(transfers, 3, 4, &link) == 0 && near(link.latency, 5) &&
+			near(link.bandwidth, 2),
+		"%g ns, %g", link.latency, link.bandwidth);
+	/* one size does not tell the latency: 630 = 6 (7 + 200/B) */
+	link = before;
+	CHECK(strategy_link_fit(transfers, 1, 4, &link) == 0 && near(link.latency, 7) &&
+			near(link.bandwidth, 200 / 98.),
+		"%g ns, %g", link.latency, link.bandwidth);
+	/* nor do two whose line begins below 0 */
+	link = before;
+	CHECK(strategy_link_fit((struct strategy_transfer[]){{800, 500, 1}, {8000, 6000, 1}}, 2, 4, &link) ==
+				0 &&
+			near(link.latency, 7) && link.bandwidth > 2 && link.bandwidth < 2.7,
+		"%g ns, %g", link.latency, link.bandwidth);
+	/* nor do sizes that take less than the latency */
+	link.latency = 1e6;
+	CHECK(strategy_link_fit(transfers, 1, 4, &link) == 0 && link.latency <= 0 &&
+			near(link.bandwidth, 200 / 105.),
+		"%g ns, %g", link.latency, link.bandwidth);
+	link = before;
+	CHECK(strategy_link_fit(transfers, 0, 4, &link) < 0 && near(link.latency, 7),
+		"nothing was transferred");
+	CHECK(strategy_link_fit(transfers, 3, 1, &link) < 0, "one worker");
+}
+
 static int read_net(struct strategy_net *net, const char *recorder, const char *parameters)
 {
 	const char *path = "test_strategy_net.json";
@@ -177,6 +208,7 @@ static void check_net(void)
 int main(void)
 {
 	check_net();
+	check_link_fit();
 	check_file();
 	check_links();
 	check_known();
