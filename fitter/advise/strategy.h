@@ -23,6 +23,22 @@ enum {
 	STRATEGY_ROOT = 0,    /* the unit of layers that are in no other */
 };
 
+/* How Megatron-LM divides a product of a transformer's block: the first of a pair by columns, the second by
+ * rows. What is behind all blocks may be divided by columns, and its output gathered. */
+enum strategy_divide { STRATEGY_UNDIVIDED, STRATEGY_COLUMNS, STRATEGY_ROWS, STRATEGY_GATHERED };
+
+/* Calls of a pass by what tensor parallelism makes of their work: all of it on each worker; an n-th; an n-th
+ * where the product behind all blocks is divided, else all. */
+enum strategy_share {
+	STRATEGY_CALLS_WHOLE,
+	STRATEGY_CALLS_DIVIDED,
+	STRATEGY_CALLS_GATHERED,
+	STRATEGY_SHARES
+};
+struct strategy_calls {
+	double count, share; /* share: of the pass's time */
+};
+
 struct strategy_layer {
 	char *name;
 	double parameter_bytes, tensor_bytes[STRATEGY_TENSORS];
@@ -31,6 +47,8 @@ struct strategy_layer {
 	 * keep it; lists of layers, whose names are numbers, are taken for ReLU, which does not), else
 	 * attention's result and its copy with heads together. */
 	size_t between;
+	bool is_rows;                /* a product of rows (tokens, samples), and not a convolution */
+	enum strategy_divide divide; /* of a net that has_pairs */
 	bool has_buffers;    /* running means of a batch norm, which DDP sends before each forward pass */
 	size_t unit;         /* of a PyTorch program: see strategy_net; else STRATEGY_ROOT */
 	double input_bytes;  /* of a sample: what crosses a cut in front of the layer; 0: not known */
@@ -59,7 +77,14 @@ struct strategy_net {
 	bool is_torch;
 	bool communicates;     /* the runs' layers do, as those of several GPUs */
 	bool is_batch_unknown; /* batches are what goes into the first layer, which need not be samples */
-	bool is_opaque;  /* what crosses a cut is not known: only what divides the batch can be predicted */
+	bool is_opaque; /* what crosses a cut is not known: only what divides the batch can be predicted */
+	/* Of strategy_pairs.h: is it known which products Megatron-LM would divide, and if not, why. Of the
+	 * calls of forward and backward, the share of each kind; the shortest call, ns: what one takes
+	 * with no work; calls of the update. */
+	bool has_pairs;
+	const char *no_pairs;
+	struct strategy_calls calls[2][STRATEGY_SHARES];
+	double shortest_call, update_calls;
 	char error[512]; /* one sentence, where strategy_net_read answers something negative */
 };
 

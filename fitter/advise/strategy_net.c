@@ -58,6 +58,7 @@ static void set_output(struct strategy_layer *layer, const char *kind, const cha
 	/* gradients of weights and of the input, and before them of an activation and of biases */
 	layer->backward_kernels = !is_product ? 1 : is_activated ? 4 : 2;
 	layer->is_sum = strncmp(kind, "add", 3) == 0;
+	layer->is_rows = strncmp(kind, "fc", 2) == 0;
 }
 
 static const char *word(const cJSON *object, const char *key)
@@ -173,8 +174,7 @@ static int make_layers(struct strategy_net *net, const char *path, const cJSON *
 	size_t batch_room)
 {
 	size_t count = (size_t)cJSON_GetArraySize(list), last_sum = 0, i = 0;
-	bool is_rows = false, was_rows; /* a product of rows, and not a convolution; the layer in front */
-	const char *front = "";         /* its sizes */
+	const char *front = ""; /* the sizes of the layer in front */
 	const cJSON *item;
 
 	net->layers = calloc(count + 1, sizeof(*net->layers));
@@ -204,9 +204,7 @@ static int make_layers(struct strategy_net *net, const char *path, const cJSON *
 		if (i > 1)
 			take_output(layer - 1, front, layer->input_bytes);
 		front = word(item, "sizes");
-		was_rows = is_rows;
-		is_rows = strncmp(word(item, "kind"), "fc", 2) == 0;
-		layer->between = was_rows && is_rows ? between(layer - 1, layer) : 0;
+		layer->between = i > 1 && layer[-1].is_rows && layer->is_rows ? between(layer - 1, layer) : 0;
 		net->is_torch |= is_of_torch(word(item, "site"));
 		if (layer->is_sum)
 			last_sum = i;
