@@ -92,7 +92,12 @@ static int make_fixed(const struct strategy_net *net, double times, double share
 	*fixed = (struct strategy_net){.layer_count = net->layer_count,
 		.batch_count = 2,
 		.is_torch = net->is_torch,
-		.is_opaque = net->is_opaque};
+		.is_opaque = net->is_opaque,
+		.has_pairs = net->has_pairs,
+		.no_pairs = net->no_pairs,
+		.shortest_call = net->shortest_call,
+		.update_calls = net->update_calls};
+	memcpy(fixed->calls, net->calls, sizeof(fixed->calls));
 	fixed->layers = calloc(net->layer_count, sizeof(*fixed->layers));
 	fixed->batches = numbers;
 	if (!numbers || !fixed->layers)
@@ -147,21 +152,24 @@ static void range_data(const struct advice *a, const struct strategy_how *how, s
 }
 
 /* Of PyTorch's programs, and what no run was held against: exchanges wholly hidden, or not at all and a miss
- * on top. */
+ * on top; of tensor parallelism a miss on either side. */
 static void range_parts(
 	const struct advice *a, const struct strategy_how *how, size_t gpus, struct advice_way *way)
 {
 	const struct strategy_data_parts *parts = &way->choice.parts;
+	const double miss = way->choice.is_validated ? TORCH_MISS : PIPE_MISS;
 	double alone;
 
-	/* each worker has the whole batch */
-	if (way->name == STRATEGY_NAME_TENSOR)
+	if (way->name == STRATEGY_NAME_TENSOR) {
+		/* each worker has the whole batch, and nothing can be hidden */
 		way->time += other_of_pipe(a, (double)gpus) - how->other;
+		way->low = way->time * (1 - miss);
+		way->high = way->time * (1 + miss);
+		return;
+	}
 	alone = way->time - parts->exposed;
-
 	way->low = fmin(fmax(alone, parts->exchange), way->time);
-	way->high = fmax(alone + parts->exchange, way->time) *
-		    (1 + (way->choice.is_validated ? TORCH_MISS : PIPE_MISS));
+	way->high = fmax(alone + parts->exchange, way->time) * (1 + miss);
 }
 
 /* With one measured batch, between layers that scale in proportion and such that do so least. */

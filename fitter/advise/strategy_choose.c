@@ -1,5 +1,6 @@
 /* The best of all strategies: see strategy_choose.h. */
 #include "strategy_choose.h"
+#include "strategy_pairs.h"
 #include "strategy_torch.h"
 
 #include <assert.h>
@@ -45,8 +46,19 @@ bool strategy_has_parts(enum strategy_name name)
 	return name == STRATEGY_NAME_DATA || (name > STRATEGY_NAME_LAYERWISE && name < STRATEGY_NAME_COUNT);
 }
 
+/* A transformer whose pairs are known, or an MLP: only those were run. */
+static bool is_tensor_validated(const struct strategy_net *net)
+{
+	for (size_t i = 0; i < net->layer_count && !net->has_pairs; i++)
+		if (net->is_opaque || (net->layers[i].parameter_bytes > 0 && !net->layers[i].is_rows))
+			return false;
+	return net->is_torch;
+}
+
 bool strategy_is_validated(enum strategy_name name, const struct strategy_net *net)
 {
+	if (name == STRATEGY_NAME_TENSOR)
+		return is_tensor_validated(net);
 	return name != STRATEGY_NAME_FLUSH &&
 	       (name <= STRATEGY_NAME_LAYERWISE || (net->is_torch && name >= STRATEGY_NAME_ZERO_1));
 }
@@ -213,6 +225,26 @@ static int pipe_of(const struct strategy_net *net, const struct strategy_cluster
 	return status;
 }
 
+/* Of a transformer of PyTorch: with the last product whole or divided, whichever is quicker and fits. */
+static void torch_tensor(const struct strategy_net *net, const struct strategy_cluster *cluster,
+	const struct strategy_how *how, struct strategy_choice *choice)
+{
+	const bool gathers = net->layers[net->layer_count - 1].divide == STRATEGY_GATHERED;
+
+	for (int way = TORCH_TENSOR; way <= (gathers ? TORCH_TENSOR_GATHERED : TORCH_TENSOR); way++) {
+		struct strategy_choice now = *choice;
+
+		strategy_torch_tensor(net, cluster, how, (enum strategy_torch)way, &now.parts);
+		now.time = now.parts.total;
+		now.divides_last = way == TORCH_TENSOR_GATHERED;
+		set_memory_of_all(&now, cluster,
+			strategy_memory_torch_tensor(net, how, cluster->workers, (enum strategy_torch)way));
+		if (way == TORCH_TENSOR || now.fits > choice->fits ||
+			(now.fits == choice->fits && now.time < choice->time))
+			*choice = now;
+	}
+}
+
 static int tensor(const struct strategy_net *net, const struct strategy_cluster *cluster,
 	const struct strategy_how *how, struct strategy_choice *choice)
 {
@@ -220,10 +252,21 @@ static int tensor(const struct strategy_net *net, const struct strategy_cluster 
 	int status = 0;
 
 	*choice = (struct strategy_choice){.published = NAN, .warm_up = NAN, .bound = NAN};
-	choice->possible = cluster->workers > 1 && !net->is_opaque;
-	choice->why = choice->possible ? NULL
-		      : net->is_opaque ? opaque
-				       : "a single worker has nothing to divide";
+	choice->possible = cluster->workers > 1 && (!net->is_opaque || net->has_pairs);
+	choice->why = choice->possible       ? NULL
+		      : cluster->workers < 2 ? "a single worker has nothing to divide"
+		      : net->no_pairs        ? net->no_pairs
+					     : opaque;
+	if (choice->possible && net->has_pairs && !strategy_pairs_divide(net, cluster->workers)) {
+		choice->possible = false;
+		choice->why = "the workers do not divide the width between two products of a block";
+	}
+	if (!choice->possible)
+		return 0;
+	if (net->has_pairs) {
+		torch_tensor(net, cluster, how, choice);
+		return 0;
+	}
 	status = strategy_tensor(net, cluster, how, &choice->parts, &needs);
 	choice->time = choice->parts.total;
 	set_memory_of_all(choice, cluster, needs);
@@ -305,6 +348,7 @@ double strategy_miss(enum strategy_name name)
 		[STRATEGY_NAME_PIPEDREAM] = 0.01,
 		[STRATEGY_NAME_HYBRID] = 0.04,
 		[STRATEGY_NAME_LAYERWISE] = 0.08,
+		[STRATEGY_NAME_TENSOR] = 0.04,
 		[STRATEGY_NAME_ZERO_1] = 0.03,
 		[STRATEGY_NAME_ZERO_2] = 0.03,
 		[STRATEGY_NAME_ZERO_3] = 0.03};

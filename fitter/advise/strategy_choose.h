@@ -30,8 +30,9 @@ bool strategy_has_parts(enum strategy_name name);
 bool strategy_is_synchronous(enum strategy_name name);
 
 /* Were runs on modelled GPUs held against the prediction? What was not is shown, and never recommended: 1F1B
- * with a flush and tensor parallelism, which no trainer here does, and ZeRO's stages but of PyTorch's
- * programs (strategy_torch.h). */
+ * with a flush, which no trainer here does, and ZeRO's stages and tensor parallelism but of PyTorch's
+ * programs (strategy_torch.h), the latter of transformers whose pairs are known (strategy_pairs.h) and of
+ * MLPs. */
 bool strategy_is_validated(enum strategy_name name, const struct strategy_net *net);
 
 extern const char *const strategy_names[];
@@ -48,6 +49,7 @@ struct strategy_choice {
 	double published;             /* as (5.1), or (6.1) with (6.2), says; NAN where there is none */
 	double warm_up;               /* pipelines: until the first batch is done; else NAN */
 	double bound;                 /* pipelines: what the cuts make least, of a whole batch; else NAN */
+	bool divides_last;            /* tensor: TORCH_TENSOR_GATHERED */
 	double at_once;               /* layer-wise: strategy_layerwise_least; else 0 */
 	struct strategy_plan plan;    /* pipelines */
 	enum strategy_search search;  /* pipelines: how `worker` was found */
@@ -77,9 +79,9 @@ void strategy_choose_zero(const struct strategy_net *net, const struct strategy_
 enum strategy_name strategy_best(const struct strategy_choice *choices, bool synchronous);
 
 /* How far predictions of a strategy were off what modelled runs took, as a share, rounded up: 19 of 20 runs
- * of tests/bench/strategies.sh (from three measured batches), advise.sh (from one) and, of ZeRO's stages,
- * torch_strategies.sh were off by at most that. Links were known, so it says nothing of those. NAN: no run
- * was held against it. */
+ * of tests/bench/strategies.sh (from three measured batches), advise.sh (from one) and, of ZeRO's stages
+ * and tensor parallelism, torch_strategies.sh were off by at most that. Links were known, so it says nothing
+ * of those. NAN: no run was held against it. */
 double strategy_miss(enum strategy_name name);
 
 /* By how much two times may differ where neither is known to be the less: both misses, which are taken to be

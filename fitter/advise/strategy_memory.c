@@ -116,7 +116,7 @@ const char *const strategy_basis_sentences[] = {
 	"Memory is scaled from what the measured runs took on their GPU.",
 	"Memory is a lower bound (≥), computed: the runs took less than parameters, gradients and the optimizer's state. Were they with another optimizer?",
 	"Memory is what was measured, or a lower bound (≥): the runs took more than twice what their layers need; the program reserves memory.",
-	"Memory of one worker, data parallelism and ZeRO is what the measured run took, and by how much a replay of PyTorch's allocator has more or less; of others it is scaled.",
+	"Memory of one worker, data parallelism, ZeRO and a transformer's tensor parallelism is what the measured run took, and by how much a replay of PyTorch's allocator has more or less; of others it is scaled.",
 };
 
 /* What the runs say but for PyTorch's allocator. */

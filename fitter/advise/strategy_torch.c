@@ -63,11 +63,37 @@ static bool is_sharded(const struct replay *r)
 	return r->way == TORCH_ZERO_2 || r->way == TORCH_ZERO_3;
 }
 
+static bool is_tensor(const struct replay *r)
+{
+	return r->way == TORCH_TENSOR || r->way == TORCH_TENSOR_GATHERED;
+}
+
+/* How the layer is divided among the workers, if it is. */
+static enum strategy_divide divide_of(const struct replay *r, size_t layer)
+{
+	const enum strategy_divide divide = r->net->layers[layer].divide;
+
+	return is_tensor(r) && (divide != STRATEGY_GATHERED || r->way == TORCH_TENSOR_GATHERED)
+		       ? divide
+		       : STRATEGY_UNDIVIDED;
+}
+
+/* Of a tensor of a layer's parameters, what this worker has of the whole of it: of products by rows all have
+ * the biases. */
+static double own_bytes(const struct replay *r, size_t layer, int k)
+{
+	const double bytes = r->net->layers[layer].tensor_bytes[k];
+	const enum strategy_divide divide = divide_of(r, layer);
+
+	return divide == STRATEGY_UNDIVIDED || (divide == STRATEGY_ROWS && k > 0) ? bytes
+										  : ceil(bytes / r->workers);
+}
+
 /* Each tensor of a layer's parameters, or each worker's part of it. */
 static void take_layer(struct replay *r, struct bag *bag, size_t layer, bool whole)
 {
 	for (int k = 0; k < STRATEGY_TENSORS; k++)
-		take(r, bag, ceil(r->net->layers[layer].tensor_bytes[k] / (whole ? 1 : r->workers)), MAIN);
+		take(r, bag, ceil(own_bytes(r, layer, k) / (whole ? 1 : r->workers)), MAIN);
 }
 
 static void take_layers(struct replay *r, struct bag *bag, bool whole)
@@ -101,6 +127,20 @@ static void shard(struct replay *r, struct bag *whole, size_t unit)
 	}
 }
 
+/* parallelize_module goes from product to product: the part is made, and the whole freed. */
+static void divide_parameters(struct replay *r, struct bag *whole)
+{
+	for (size_t i = 0; i < STRATEGY_TENSORS * r->net->layer_count; i++) {
+		const size_t layer = i / STRATEGY_TENSORS, k = i % STRATEGY_TENSORS;
+		const double own = own_bytes(r, layer, (int)k);
+
+		if (own < r->net->layers[layer].tensor_bytes[k]) {
+			take(r, &r->parameters, own, MAIN);
+			give_back(r, &whole[i]);
+		}
+	}
+}
+
 static void make_parameters(struct replay *r)
 {
 	const double all = strategy_parameter_bytes(r->net, 0, r->net->layer_count);
@@ -115,6 +155,8 @@ static void make_parameters(struct replay *r)
 		shard(r, whole, unit);
 	if (whole && is_sharded(r))
 		shard(r, whole, STRATEGY_ROOT);
+	if (whole && is_tensor(r))
+		divide_parameters(r, whole);
 	if (r->way == TORCH_DDP || r->way == TORCH_ZERO_1)
 		take(r, &r->parameters, all, MAIN);
 	for (double rank = 0; r->way == TORCH_ZERO_1 && rank < r->workers; rank++)
@@ -254,10 +296,37 @@ static bool is_new(const struct replay *r, size_t layer)
 	return true;
 }
 
+/* Of an input or output, the part that this worker has. */
+static double input_part(const struct replay *r, size_t layer)
+{
+	return r->batch * input_bytes(r, layer) / (divide_of(r, layer) == STRATEGY_ROWS ? r->workers : 1);
+}
+
+static double output_part(const struct replay *r, size_t layer)
+{
+	return r->batch * output_bytes(r, layer) / (divide_of(r, layer) == STRATEGY_COLUMNS ? r->workers : 1);
+}
+
+/* The product behind all blocks has logits, and a part of them where it is divided; their logarithms are left
+ * for backward. */
+static void take_logits(struct replay *r, size_t layer)
+{
+	const double bytes = r->batch * output_bytes(r, layer);
+	struct bag logits = {0};
+
+	if (divide_of(r, layer) == STRATEGY_GATHERED)
+		take(r, &logits, bytes / r->workers, MAIN);
+	take(r, &logits, bytes, MAIN);
+	take(r, &r->kept[layer], bytes, MAIN);
+	give_back(r, &logits);
+	free(logits.blocks);
+}
+
 static void forward(struct replay *r, size_t layer)
 {
 	const struct strategy_layer *l = &r->net->layers[layer];
-	const double input = r->batch * input_bytes(r, layer), output = r->batch * output_bytes(r, layer);
+	const double input = input_part(r, layer), output = output_part(r, layer);
+	struct bag part = {0};
 
 	enter_forward(r, l->unit);
 	for (size_t i = 0; i < l->between; i++)
@@ -266,7 +335,15 @@ static void forward(struct replay *r, size_t layer)
 		take(r, &r->kept[layer], input, MAIN);
 		take(r, &r->kept[layer], INDICES * input, MAIN);
 	}
+	if (l->divide == STRATEGY_GATHERED) {
+		take_logits(r, layer);
+		return;
+	}
+	if (divide_of(r, layer) == STRATEGY_ROWS)
+		take(r, &part, output, MAIN);
 	take(r, &r->kept[layer], output, MAIN);
+	give_back(r, &part);
+	free(part.blocks);
 	if (l->output_bytes > 0 && l->kept_bytes > 1.5 * l->output_bytes)
 		take(r, &r->kept[layer], output, MAIN);
 	if (r->way == TORCH_ZERO_3 && l->unit != STRATEGY_ROOT &&
@@ -278,10 +355,14 @@ static void forward(struct replay *r, size_t layer)
 static void backward(struct replay *r, size_t layer, struct bag *gradient)
 {
 	const size_t unit = r->net->layers[layer].unit;
-	struct bag input = {0};
+	struct bag input = {0}, part = {0};
 
 	enter_backward(r, layer);
-	take(r, &input, r->batch * input_bytes(r, layer), MAIN);
+	if (divide_of(r, layer) == STRATEGY_COLUMNS || divide_of(r, layer) == STRATEGY_GATHERED)
+		take(r, &part, r->batch * input_bytes(r, layer), MAIN);
+	take(r, &input, input_part(r, layer), MAIN);
+	give_back(r, &part);
+	free(part.blocks);
 	take_layer(r, is_sharded(r) ? &r->unsharded[unit] : &r->gradients, layer, true);
 	give_back(r, gradient);
 	give_back(r, &r->kept[layer]);
@@ -289,6 +370,29 @@ static void backward(struct replay *r, size_t layer, struct bag *gradient)
 	*gradient = input;
 	if (is_sharded(r) && unit != STRATEGY_ROOT && (layer == 0 || r->net->layers[layer - 1].unit != unit))
 		scatter(r, unit);
+}
+
+/* Of the last layer's output; of logits first that of their logarithms, and it is cut where it is gathered.
+ */
+static void begin_backward(struct replay *r, struct bag *gradient)
+{
+	const size_t last = r->net->layer_count - 1;
+	const double bytes = r->batch * output_bytes(r, last);
+	struct bag logarithms = {0};
+
+	if (r->net->layers[last].divide == STRATEGY_GATHERED)
+		take(r, &logarithms, bytes, MAIN);
+	take(r, gradient, bytes, MAIN);
+	give_back(r, &logarithms);
+	if (divide_of(r, last) == STRATEGY_GATHERED) {
+		give_back(r, &r->kept[last]);
+		take(r, &logarithms, bytes / r->workers, MAIN);
+		give_back(r, gradient);
+		free(gradient->blocks);
+		*gradient = logarithms;
+	} else {
+		free(logarithms.blocks);
+	}
 }
 
 /* The tensors whose numbers the first worker has. */
@@ -339,7 +443,7 @@ static void step(struct replay *r, bool is_first)
 	for (size_t i = 0; i < count; i++)
 		forward(r, i);
 	give_back(r, &r->coming[r->before]);
-	take(r, &gradient, r->batch * output_bytes(r, count - 1), MAIN);
+	begin_backward(r, &gradient);
 	for (size_t i = count; i-- > 0;)
 		backward(r, i, &gradient);
 	give_back(r, &gradient);

@@ -28,7 +28,15 @@
 /* What the strategies of a PyTorch program are there. */
 extern const char strategy_torch_sentence[];
 
-enum strategy_torch { TORCH_ALONE, TORCH_DDP, TORCH_ZERO_1, TORCH_ZERO_2, TORCH_ZERO_3 };
+enum strategy_torch {
+	TORCH_ALONE,
+	TORCH_DDP,
+	TORCH_ZERO_1,
+	TORCH_ZERO_2,
+	TORCH_ZERO_3,
+	TORCH_TENSOR,         /* of a net that has_pairs: pairs are divided, all else is whole */
+	TORCH_TENSOR_GATHERED /* also the product behind all blocks, by columns, and its output gathered */
+};
 
 /* Bytes that a worker of so many reserves with so many samples of its own; NAN: this process is out of
  * memory. */
@@ -51,6 +59,23 @@ size_t *strategy_torch_assign(const struct strategy_net *net, size_t workers);
  */
 void strategy_torch_time(const struct strategy_net *net, const struct strategy_cluster *cluster,
 	const struct strategy_how *how, enum strategy_torch way, struct strategy_data_parts *parts);
+
+/*
+ * Tensor parallelism as torch.distributed.tensor.parallel has it, with ColwiseParallel and RowwiseParallel,
+ * of a net that has_pairs; `way` is TORCH_TENSOR or TORCH_TENSOR_GATHERED. All workers have the whole batch.
+ * A call takes the net's shortest_call and what it takes more goes with its work: of the n-th of it that is
+ * divided, of all of it elsewhere. Behind a product by rows its output is copied and summed (before it the
+ * biases are divided by the workers, a call more), in backward the input's gradient of each product by
+ * columns; all wait for it. A gathered output is put together from its parts, and its gradient cut into them.
+ * What is divided and what is not are updated by calls of their own. Nothing is hidden: parts->exposed is
+ * parts->exchange.
+ */
+void strategy_torch_tensor(const struct strategy_net *net, const struct strategy_cluster *cluster,
+	const struct strategy_how *how, enum strategy_torch way, struct strategy_data_parts *parts);
+
+/* Of a worker under it, with the whole batch of `how`. */
+struct strategy_memory strategy_memory_torch_tensor(const struct strategy_net *net,
+	const struct strategy_how *how, size_t workers, enum strategy_torch way);
 
 /* Where strategy_memory_basis is STRATEGY_REPLAYED: memory->total is what the run with the nearest batch
  * took, and the difference of the two replays; `rest` is what its other parts leave of it. */

@@ -1,15 +1,20 @@
 /*
- * Tensor parallelism of PyTorch's transformers: which products stand in pairs, and which calls are divided with
- * them.
+ * Tensor parallelism of PyTorch's transformers: which products stand in pairs, which calls are divided with
+ * them, and what an iteration and a worker's memory come to, worked out by hand.
  */
 #include "../analyzer/check.h"
+#include "advise/strategy_choose.h"
 #include "advise/strategy_pairs.h"
+#include "advise/strategy_torch.h"
 #include "chain.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define MIB (1024.0 * 1024)
 
 enum { U = STRATEGY_UNDIVIDED, C = STRATEGY_COLUMNS, R = STRATEGY_ROWS, G = STRATEGY_GATHERED };
 
@@ -216,10 +221,155 @@ static void check_columns(void)
 	free_names(&chain);
 }
 
+/* ---- an iteration ---- */
+
+/*
+ * A pair of 4 x 8 and 8 x 4 with biases of 4, and 4 x 64 behind the block, measured with 2 samples; forward
+ * takes 40 in all, backward 80, half of each divided, a quarter the last product's.
+ */
+static void init_times(struct chain *chain, struct strategy_cluster *cluster)
+{
+	static const struct product products[] = {{1, 4, 8, C}, {1, 8, 4, R}, {0, 4, 64, G}};
+
+	init(chain, products, 3);
+	cluster_init(cluster, 2, 1, 2);
+	chain->batch = 2;
+	chain->net.has_pairs = true;
+	chain->net.shortest_call = 1;
+	chain->net.update_calls = 2;
+	*chain->layers[0].forward = 40;
+	*chain->layers[0].backward = 80;
+	*chain->layers[0].update = 12;
+	chain->layers[1].tensor_bytes[1] = 16;
+	chain->layers[1].parameter_bytes += 16;
+	for (size_t i = 0; i < 3; i++)
+		chain->layers[i].divide = (enum strategy_divide)products[i].divide;
+	for (int pass = 0; pass < 2; pass++) {
+		chain->net.calls[pass][W] = (struct strategy_calls){3, 0.25};
+		chain->net.calls[pass][D] = (struct strategy_calls){4, 0.5};
+		chain->net.calls[pass][H] = (struct strategy_calls){2, 0.25};
+	}
+}
+
+/*
+ * Two workers with 4 samples, links of 1 + bytes / 2. Forward: 4 + (20 - 4) * 4 / 2 / 2, whole 3 + 7 * 2, the
+ * last product 2 + 8 * 2; backward 40, 3 + 17 * 2, 2 + 18 * 2. A call for the biases. Sums of 4 * 16 bytes
+ * behind the product by rows and, backward, of the first one's input: 2 (1 + 32 / 2) = 34 each. Of 1296 bytes
+ * 256 are divided: updates of two calls each for both kinds, and of the other 10 their share. Gathered: 20
+ * and 40 of the last product fall to 10 and 20; its 1024 bytes are gathered in 1 + 512 / 2, put together by a
+ * call, and cut by one; 34 for the gradient of its input. 1280 bytes are divided.
+ */
+static void check_times(void)
+{
+	static struct strategy_cluster cluster;
+	struct strategy_how how = {.batch = 4, .other = 6};
+	struct strategy_data_parts parts;
+	struct chain chain;
+	double update;
+
+	init_times(&chain, &cluster);
+	strategy_torch_tensor(&chain.net, &cluster, &how, TORCH_TENSOR, &parts);
+	update = 4 + 10 * (1 - 256 / 1296.0 / 2);
+	CHECK(near(parts.compute, 20 + 17 + 18 + 40 + 37 + 38 + 1) && near(parts.exchange, 68) &&
+			parts.buckets == 2 && near(parts.update, update) && near(parts.exposed, 68) &&
+			near(parts.total, 171 + 68 + update + 6),
+		"blocks: %g compute, %g exchange, %g update", parts.compute, parts.exchange, parts.update);
+	strategy_torch_tensor(&chain.net, &cluster, &how, TORCH_TENSOR_GATHERED, &parts);
+	update = 4 + 10 * (1 - 1280 / 1296.0 / 2);
+	CHECK(near(parts.compute, 20 + 17 + 10 + 40 + 37 + 20 + 1) && near(parts.exchange, 102 + 257 + 2) &&
+			parts.buckets == 4 && near(parts.update, update),
+		"gathered: %g compute, %g exchange, %g update", parts.compute, parts.exchange, parts.update);
+	/* copies of 1 a byte: of 64 three times, and 3 to begin them; of 1024 put together, of 512 cut */
+	cluster.memory_bandwidth = 2;
+	cluster.copy_latency = 3;
+	strategy_torch_tensor(&chain.net, &cluster, &how, TORCH_TENSOR_GATHERED, &parts);
+	CHECK(near(parts.exchange, 102 + 257 + 2 + 3 * 67 + 1024 + 512), "with copies: %g", parts.exchange);
+}
+
+static void check_choice(void)
+{
+	static struct strategy_cluster cluster;
+	static struct strategy_choice choices[STRATEGY_NAME_COUNT];
+	static const size_t one = 1;
+	const struct strategy_tries tries = {&one, 1, NULL};
+	const struct strategy_how how = {.batch = 4, .other = 6};
+	const struct strategy_choice *tensor = &choices[STRATEGY_NAME_TENSOR];
+	struct chain chain;
+
+	init_times(&chain, &cluster);
+	CHECK(strategy_choose(&chain.net, &cluster, &how, &tries, choices) == 0 && tensor->possible &&
+			tensor->is_validated && !tensor->divides_last &&
+			!choices[STRATEGY_NAME_GPIPE].possible,
+		"chosen: %s", tensor->why);
+	cluster.inside.bandwidth = 1000;
+	CHECK(strategy_choose(&chain.net, &cluster, &how, &tries, choices) == 0 && tensor->divides_last,
+		"quick links: %g", tensor->time);
+	cluster.workers = 3;
+	CHECK(strategy_choose(&chain.net, &cluster, &how, &tries, choices) == 0 && !tensor->possible &&
+			tensor->why,
+		"8 by 3");
+	cluster.workers = 2;
+	chain.net.has_pairs = false;
+	chain.net.no_pairs = "why";
+	CHECK(strategy_choose(&chain.net, &cluster, &how, &tries, choices) == 0 && !tensor->possible &&
+			!tensor->is_validated && tensor->why == chain.net.no_pairs,
+		"no pairs");
+}
+
+/* ---- memory ---- */
+
+/*
+ * A pair of 64 MiB each; a sample is 16 MiB, between them 64. Alone with one: 128 of parameters, the batch of
+ * 16, outputs of 64 and 16, the gradient of the last, 16, and of the second's input, 64; its parameters' 64;
+ * the batch's gradient where the output was; the first's parameters' 64: 432. Two workers with two samples
+ * each: parts of 32, of which the second, like the batch, lies in the first's 64: 160. The first's output,
+ * 64, in the second's 64. The second's output of 32 and its sum: 64; the sum's gradient where the output was.
+ * The input's 64 and the parameters' 32; all else finds room: 320. 16 of biases of the second are whole, and
+ * so is their gradient: 352. Logits of 64 a sample, without parameters, two workers, a sample: the batch of
+ * 16, a part of 32, the logits, 64, and their logarithms, 64. Backward the logarithms' gradient
+ * comes where the logits were, and theirs takes 64 more: 240. Whole: 16, 64, 64 and
+ * 64 for the two gradients, of which one lies where the logits were; the second batch splits one of three of
+ * 64, so that a fourth is needed: 272.
+ */
+static void check_memory(void)
+{
+	static const struct product products[] = {{1, 4 * MIB, 16 * MIB, C}, {1, 16 * MIB, 4 * MIB, R}};
+	static const struct product last[] = {{0, 4 * MIB, 16 * MIB, G}};
+	const struct strategy_how how = {.batch = 1};
+	struct strategy_layer *layers;
+	struct chain chain;
+	double bytes;
+
+	init(&chain, products, 2);
+	layers = chain.layers;
+	for (size_t i = 0; i < 2; i++) {
+		layers[i].divide = (enum strategy_divide)products[i].divide;
+		layers[i].parameter_bytes = layers[i].tensor_bytes[0] = 64 * MIB;
+	}
+	bytes = strategy_torch_bytes(&chain.net, &how, 1, 1, TORCH_ALONE);
+	CHECK(near(bytes, 432 * MIB), "alone: %g", bytes / MIB);
+	bytes = strategy_torch_bytes(&chain.net, &how, 2, 2, TORCH_TENSOR);
+	CHECK(near(bytes, 320 * MIB), "a pair: %g", bytes / MIB);
+	layers[1].tensor_bytes[1] = 16 * MIB;
+	layers[1].parameter_bytes += 16 * MIB;
+	bytes = strategy_torch_bytes(&chain.net, &how, 2, 2, TORCH_TENSOR);
+	CHECK(near(bytes, 352 * MIB), "biases: %g", bytes / MIB);
+	init(&chain, last, 1);
+	layers[0].divide = STRATEGY_GATHERED;
+	layers[0].parameter_bytes = layers[0].tensor_bytes[0] = 0;
+	bytes = strategy_torch_bytes(&chain.net, &how, 1, 2, TORCH_TENSOR_GATHERED);
+	CHECK(near(bytes, 240 * MIB), "logits: %g", bytes / MIB);
+	bytes = strategy_torch_bytes(&chain.net, &how, 1, 2, TORCH_TENSOR);
+	CHECK(near(bytes, 272 * MIB), "whole logits: %g", bytes / MIB);
+}
+
 int main(void)
 {
 	check_plans();
 	check_calls();
 	check_columns();
+	check_times();
+	check_choice();
+	check_memory();
 	return check_end();
 }
