@@ -1,5 +1,6 @@
 /* The runs that an advice is made from: see advise.h. */
 #include "advise.h"
+#include "advise/strategy_pairs.h"
 #include "advise_exchange.h"
 #include "base/csv.h"
 #include "base/memory.h"
@@ -233,6 +234,17 @@ static void compare_batches(struct reader *r)
 	}
 }
 
+/* Which products of a transformer stand in pairs is told by its calls. */
+static int read_pairs(struct reader *r)
+{
+	const char *const words[] = {"pmanalyze", "layers", "--why", "--json", r->name, NULL};
+	char path[NAME_ROOM];
+
+	snprintf(path, sizeof(path), "%s/calls.json", r->folder);
+	analyze(r, words, path);
+	return strategy_pairs_read(&r->advice->net, path);
+}
+
 /* What is left of the iteration without its layers. */
 static void set_other(struct advice *a)
 {
@@ -268,6 +280,8 @@ void advise_read_runs(struct advice *a, char *const *runs, size_t count, double 
 		refuse(&r, r.name, "--batch is of one run on one GPU, not of %zu", r.layer_count);
 	compare_batches(&r);
 	status = strategy_net_read(&a->net, (const char *const *)r.layers, r.layer_count);
+	if (status == 0 && r.is_given && a->net.is_torch)
+		status = read_pairs(&r);
 	sweep_child_remove(r.folder);
 	if (status < 0) /* the error begins with the file's name and ": " */
 		errx(1, "%s: %s", r.name,

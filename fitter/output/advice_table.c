@@ -148,6 +148,8 @@ void advice_table_ways(const struct advice_print *p, struct print_table *table)
 			(double[]){way->time, way->low, way->high, way->rate, way->choice.memory}, 5);
 		strategy_table_memory(table, WAY_MEMORY + 1, &way->choice.needs);
 		print_number(table, WAY_AT_LEAST, way->choice.needs.at_least);
+		if (way->name == STRATEGY_NAME_TENSOR && a->net.has_pairs)
+			print_word(table, WAY_PARTITION, way->choice.divides_last ? "blocks+last" : "blocks");
 		if (strategy_is_pipe(way->name))
 			print_plan(table, &way->choice);
 		if (way->choice.fits)

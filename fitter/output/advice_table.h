@@ -20,7 +20,7 @@ const char *advice_base(const struct advice_print *print, struct arena *arena);
  * in the arena. */
 void advice_answers(const struct advice_print *print, struct arena *arena, struct advice_answer *answers);
 /* What it was made from and rests on: sentences, ended by NULL. */
-enum { ADVICE_ASSUMPTIONS = 9 };
+enum { ADVICE_ASSUMPTIONS = 10 };
 void advice_assumptions(const struct advice_print *print, struct arena *arena, const char **sentences);
 
 #endif

@@ -209,6 +209,33 @@ static const char *layers(const struct advice *a, struct arena *arena)
 		text);
 }
 
+/* Which products the plan divides, by the first block's. */
+static const char *pairs(const struct advice *a, struct arena *arena)
+{
+	const struct strategy_net *net = &a->net;
+	const char *names = "", *last = net->layers[net->layer_count - 1].name;
+	size_t unit = STRATEGY_ROOT, divided = 0;
+
+	for (size_t i = 0; i < net->layer_count; i++) {
+		const struct strategy_layer *layer = &net->layers[i];
+
+		if (layer->divide != STRATEGY_COLUMNS && layer->divide != STRATEGY_ROWS)
+			continue;
+		unit = unit == STRATEGY_ROOT ? layer->unit : unit;
+		if (layer->unit == unit)
+			names = arena_format(arena, "%s%s%s by %s", names, divided++ ? ", " : "", layer->name,
+				layer->divide == STRATEGY_ROWS ? "rows" : "columns");
+	}
+	names = arena_format(arena,
+		"tensor is parallelize_module of each block: %s, and so on; the workers are taken to divide attention's heads.",
+		names);
+	if (net->layers[net->layer_count - 1].divide != STRATEGY_GATHERED)
+		return names;
+	return arena_format(arena,
+		"%s Where its partition is blocks+last, that is quicker with %s by columns, too, and its output gathered.",
+		names, last);
+}
+
 static const char *check_text(
 	const struct advice_print *p, const struct advice_check *check, struct arena *arena)
 {
@@ -245,6 +272,8 @@ void advice_assumptions(const struct advice_print *p, struct arena *arena, const
 	sentences[count++] = layers(a, arena);
 	if (a->net.is_torch)
 		sentences[count++] = strategy_torch_sentence;
+	if (a->net.has_pairs)
+		sentences[count++] = pairs(a, arena);
 	for (size_t i = 0; i < a->check_count && count + 1 < ADVICE_ASSUMPTIONS; i++)
 		sentences[count++] = check_text(p, &a->checks[i], arena);
 	sentences[count] = NULL;
