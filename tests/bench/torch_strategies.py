@@ -1,10 +1,10 @@
 """Trains one of train.py's networks, or an mlp, on one GPU or by one of PyTorch's ways to divide it; prints the median step by CUDA events, in us.
 
-    torch_strategies.py gpt|gpt-wide|mlp|resnet50 STRATEGY --batch N [--steps N]
+    torch_strategies.py gpt|gpt-wide|gpt-long|llama|mlp|resnet50 STRATEGY --batch N [--steps N]
 
 STRATEGY: one; ddp (DistributedDataParallel); zero-1 (DDP with ZeroRedundancyOptimizer); zero-2 and zero-3 (fully_shard of each block and of
-the whole, parameters gathered once or twice a step); tensor (parallelize_module: qkv, up and the head by columns, out and down by rows; of
-the mlp every other layer by columns and by rows; not of resnet50). Under torchrun the batch is that of a rank, with tensor parallelism that of all.
+the whole, parameters gathered once or twice a step); tensor (parallelize_module: qkv, up and the head, whose output is gathered, by columns, out
+and down by rows; of the mlp every other layer by columns and by rows; not of resnet50); tensor-blocks (the same, the head whole). Under torchrun the batch is that of a rank, with tensor parallelism that of all.
 """
 import argparse
 import functools
@@ -29,12 +29,64 @@ def mlp():
     return nn.Sequential(*layers[:-1])
 
 
+class Block(nn.Module):
+    """Llama's: queries, keys and values by themselves, turned by their places; an up that a gate multiplies."""
+
+    def __init__(self, width, heads, hidden):
+        super().__init__()
+        self.each = width // heads
+        self.norm1, self.norm2 = nn.RMSNorm(width), nn.RMSNorm(width)
+        self.wq, self.wk, self.wv, self.wo = (nn.Linear(width, width, bias=False) for _ in range(4))
+        self.gate, self.up = nn.Linear(width, hidden, bias=False), nn.Linear(width, hidden, bias=False)
+        self.down = nn.Linear(hidden, width, bias=False)
+
+    def attention(self, x, turn):
+        q, k, v = (part.view(*x.shape[:2], -1, self.each).transpose(1, 2) for part in (self.wq(x), self.wk(x), self.wv(x)))
+        q, k = (torch.cat((t * turn[0] - h * turn[1], h * turn[0] + t * turn[1]), -1) for t, h in (part.chunk(2, -1) for part in (q, k)))
+        x = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.wo(x.transpose(1, 2).flatten(2))
+
+    def forward(self, x, turn):
+        x = x + self.attention(self.norm1(x), turn)
+        y = self.norm2(x)
+        return x + self.down(functional.silu(self.gate(y)) * self.up(y))
+
+
+class Llama(nn.Module):
+    def __init__(self, words=4096, length=256, width=512, heads=8, hidden=1408, depth=8):
+        super().__init__()
+        self.words = nn.Embedding(words, width)
+        self.blocks = nn.ModuleList(Block(width, heads, hidden) for _ in range(depth))
+        self.norm, self.head = nn.RMSNorm(width), nn.Linear(width, words, bias=False)
+        angle = torch.outer(torch.arange(length), 1e4 ** (-torch.arange(0, width // heads, 2) * heads / width))
+        self.register_buffer("turn", torch.stack((angle.cos(), angle.sin())))
+
+    def forward(self, x):
+        x = self.words(x)
+        for block in self.blocks:
+            x = block(x, self.turn)
+        return self.head(self.norm(x))
+
+
+def words(count, length):
+    def sample(i):
+        generator = torch.Generator().manual_seed(i)
+        x = torch.randint(count, (length,), generator=generator)
+        return x, x.roll(-1)
+
+    return sample
+
+
 def row(i):
     generator = torch.Generator().manual_seed(i)
     return torch.randn(WIDTH, generator=generator), torch.randint(CLASSES, (), generator=generator)
 
 
 def make(name):
+    if name == "llama":
+        return Llama(), words(4096, 256)
+    if name == "gpt-long":
+        return train.GPT(words=4096, length=512, width=768, heads=12, depth=4), words(4096, 512)
     if name.startswith("gpt"):
         return train.GPT(width=1024, heads=16, depth=6) if name == "gpt-wide" else train.GPT(), train.text
     if name == "mlp":
@@ -44,7 +96,7 @@ def make(name):
     return getattr(torchvision.models, name)(), train.image
 
 
-def divide(model):
+def divide(model, head):
     from torch.distributed.device_mesh import init_device_mesh
     from torch.distributed.tensor import Replicate
     from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
@@ -54,13 +106,18 @@ def divide(model):
     if isinstance(model, train.GPT):
         for block in model.blocks:
             parallelize_module(block, mesh, {"attention.qkv": columns(), "attention.out": rows(), "up": columns(), "down": rows()})
-        return parallelize_module(model, mesh, {"head": columns(output_layouts=Replicate())})
+    if isinstance(model, Llama):
+        for block in model.blocks:
+            parts = {name: columns() for name in ("wq", "wk", "wv", "gate", "up")}
+            parallelize_module(block, mesh, {**parts, "wo": rows(), "down": rows()})
+    if hasattr(model, "blocks"):
+        return parallelize_module(model, mesh, {"head": columns(output_layouts=Replicate())}) if head else model
     linear = [name for name, part in model.named_children() if isinstance(part, nn.Linear)]
     return parallelize_module(model, mesh, {name: (rows if i % 2 else columns)() for i, name in enumerate(linear)})
 
 
 def blocks_of(model):
-    if isinstance(model, train.GPT):
+    if hasattr(model, "blocks"):
         return model.blocks
     if isinstance(model, nn.Sequential):
         return [part for part in model if isinstance(part, nn.Linear)]
@@ -81,7 +138,7 @@ def distribute(strategy, model):
         return nn.parallel.DistributedDataParallel(model, device_ids=[torch.cuda.current_device()])
     if strategy in ("zero-2", "zero-3"):
         return shard(model, strategy == "zero-3")
-    return divide(model) if strategy == "tensor" else model
+    return divide(model, strategy == "tensor") if strategy.startswith("tensor") else model
 
 
 def make_optimizer(strategy, model):
@@ -90,7 +147,7 @@ def make_optimizer(strategy, model):
         from torch.distributed.optim import ZeroRedundancyOptimizer
 
         return ZeroRedundancyOptimizer(model.parameters(), adam, parameters_as_bucket_view=True)
-    if strategy == "tensor":  # what is divided and what is not cannot be updated by one call
+    if strategy.startswith("tensor"):  # what is divided and what is not cannot be updated by one call
         from torch.distributed.tensor import DTensor
 
         groups = [[], []]
@@ -106,8 +163,8 @@ def loss_of(model, x, y):
 
 def parse():
     p = argparse.ArgumentParser()
-    p.add_argument("model", choices=("gpt", "gpt-wide", "mlp", "resnet50"))
-    p.add_argument("strategy", choices=("one", "ddp", "zero-1", "zero-2", "zero-3", "tensor"))
+    p.add_argument("model", choices=("gpt", "gpt-wide", "gpt-long", "llama", "mlp", "resnet50"))
+    p.add_argument("strategy", choices=("one", "ddp", "zero-1", "zero-2", "zero-3", "tensor", "tensor-blocks"))
     p.add_argument("--batch", type=int, required=True)
     p.add_argument("--steps", type=int, default=10)
     return p.parse_args()

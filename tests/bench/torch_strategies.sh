@@ -1,7 +1,8 @@
 #!/bin/sh
 # What `pmfit advise` says of PyTorch's ways to divide a training, against simulation: torch_strategies.py trains on one modelled A100; from
 # that run alone an iteration and the memory of a GPU are predicted for GPUS, each with as many samples; then the same program runs as DDP,
-# ZeRO-1 (ZeroRedundancyOptimizer), FSDP2 (zero-2: reshard_after_forward=False, zero-3: the default) and tensor parallelism under softgpu. Times are by the
+# ZeRO-1 (ZeroRedundancyOptimizer), FSDP2 (zero-2: reshard_after_forward=False, zero-3: the default) and tensor parallelism, of transformers as
+# `advise` would have it (its partition: blocks, or the head too), under softgpu. Times are by the
 # program's own CUDA events, the median of all but the first three, memory is the most that a GPU has in use by softgpu's count. All times are SCALE
 # times the device's, so that the hosts' own time does not count, and are printed divided by it. A line for each: predicted, measured, error, whether the
 # measured time lies in the range; the same of memory, whose prediction may be a lower bound (>=). A dash: not predicted.
@@ -9,7 +10,7 @@
 # PyTorch 2.15 has two backends for NCCL. That of earlier versions (TORCH_DIST_USE_NCCL2=0) is the default here; with the new one DDP's
 # sums are not hidden behind the backward pass: the stream that computes waits for each of them.
 #
-#     [NETS="gpt mlp gpt-wide resnet50"] [GPUS="2 4"] [STRATEGIES="ddp zero-1 zero-2 zero-3 tensor"] [SCALE=50] tests/bench/torch_strategies.sh BUILD
+#     [NETS="gpt mlp gpt-wide resnet50 llama gpt-long"] [GPUS="2 4"] [STRATEGIES="ddp zero-1 zero-2 zero-3 tensor"] [SCALE=50] tests/bench/torch_strategies.sh BUILD
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "${1:?usage: torch_strategies.sh BUILD}" && pwd)
@@ -42,6 +43,11 @@ advised() { # strategy, GPUs: time, low, high, memory, whether that is a lower b
 		print $at["time_ns"] == "" ? "nan nan nan nan 0" : $at["time_ns"] " " $at["low_ns"] " " $at["high_ns"] " " ($at["memory_bytes"] == "" ? "nan" : $at["memory_bytes"]) " " least + 0 }' predicted
 }
 
+style() { # GPUs: of tensor parallelism, as advised: torch_strategies.py's name for it
+	awk -F, -v n="$1" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } $at["gpus"] == n && $at["strategy"] == "tensor" {
+		print $at["partition"] == "blocks" ? "tensor-blocks" : "tensor" }' predicted
+}
+
 # a line of what is known of a run, and how far the prediction is off
 show() {
 	echo "$*" | awk -v scale="$SOFTGPU_TIME_SCALE" '
@@ -54,10 +60,11 @@ show() {
 }
 
 printf '%-8s %-7s %4s %9s %9s %7s %-5s %12s %9s %7s\n' net way GPUs predicted measured error range 'memory, MiB' measured error
-for net in ${NETS:-gpt mlp gpt-wide resnet50}; do
+for net in ${NETS:-gpt mlp gpt-wide resnet50 llama gpt-long}; do
 	case $net in
 	gpt) batch=8 ;;
-	gpt-wide) batch=4 ;;
+	llama) batch=8 ;;
+	gpt-wide | gpt-long) batch=4 ;;
 	resnet50) batch=32 ;;
 	*) batch=512 ;;
 	esac
@@ -68,10 +75,10 @@ for net in ${NETS:-gpt mlp gpt-wide resnet50}; do
 	for gpus in ${GPUS:-2 4}; do
 		for way in ${STRATEGIES:-ddp zero-1 zero-2 zero-3 tensor}; do
 			[ "$net $way" != "resnet50 tensor" ] || continue
-			each=$batch
-			[ "$way" != tensor ] || each=$((batch * gpus))
+			each=$batch how=$way
+			[ "$way" != tensor ] || { each=$((batch * gpus)) && how=$(style "$gpus"); }
 			# shellcheck disable=SC2046
-			show "$net" "$way" "$gpus" $(advised "$way" "$gpus") $(run "$gpus" "$net" "$way" "$each")
+			show "$net" "$way" "$gpus" $(advised "$way" "$gpus") $(run "$gpus" "$net" "$how" "$each")
 		done
 	done
 done
