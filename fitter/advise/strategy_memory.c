@@ -179,7 +179,7 @@ void strategy_memory_replay(const struct strategy_net *net, const struct strateg
 	if (strategy_memory_basis(net, how).basis != STRATEGY_REPLAYED)
 		return;
 	bytes = net->device_bytes[run] + strategy_torch_bytes(net, how, batch, workers, way) -
-		strategy_torch_bytes(net, how, net->batches[run], 1, TORCH_ALONE);
+		strategy_torch_bytes(net, how, net->batches[run], 1, way < TORCH_TENSOR ? TORCH_ALONE : way);
 	if (!isnan(bytes))
 		set_total(memory, bytes, false);
 }

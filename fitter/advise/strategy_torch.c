@@ -73,7 +73,8 @@ static enum strategy_divide divide_of(const struct replay *r, size_t layer)
 {
 	const enum strategy_divide divide = r->net->layers[layer].divide;
 
-	return is_tensor(r) && (divide != STRATEGY_GATHERED || r->way == TORCH_TENSOR_GATHERED)
+	return is_tensor(r) && r->workers > 1 &&
+			       (divide != STRATEGY_GATHERED || r->way == TORCH_TENSOR_GATHERED)
 		       ? divide
 		       : STRATEGY_UNDIVIDED;
 }
@@ -167,36 +168,6 @@ static void make_parameters(struct replay *r)
 		free(whole[i].blocks);
 	}
 	free(whole);
-}
-
-size_t *strategy_torch_assign(const struct strategy_net *net, size_t workers)
-{
-	const size_t count = STRATEGY_TENSORS * net->layer_count;
-	double *left = calloc(count + workers, sizeof(*left)), *has = left + count;
-	size_t *worker = calloc(count + 1, sizeof(*worker));
-
-	if (!left || !worker) {
-		free(left);
-		free(worker);
-		return NULL;
-	}
-	for (size_t i = 0; i < count; i++)
-		left[i] = net->layers[i / STRATEGY_TENSORS].tensor_bytes[i % STRATEGY_TENSORS];
-	for (size_t n = 0; n < count; n++) {
-		size_t largest = 0, least = 0;
-
-		for (size_t i = 1; i < count; i++)
-			largest = left[i] > left[largest] ? i : largest;
-		for (size_t i = 1; i < workers; i++)
-			least = has[i] < has[least] ? i : least;
-		if (left[largest] < 0)
-			break;
-		worker[largest] = least;
-		has[least] += left[largest];
-		left[largest] = -1;
-	}
-	free(left);
-	return worker;
 }
 
 /* ---- FSDP2's units ---- */
@@ -307,6 +278,12 @@ static double output_part(const struct replay *r, size_t layer)
 	return r->batch * output_bytes(r, layer) / (divide_of(r, layer) == STRATEGY_COLUMNS ? r->workers : 1);
 }
 
+/* What a batch that grows with the workers does not leave out. */
+static bool has_logits(const struct replay *r, size_t layer)
+{
+	return is_tensor(r) && r->net->layers[layer].divide == STRATEGY_GATHERED;
+}
+
 /* The product behind all blocks has logits, and a part of them where it is divided; their logarithms are left
  * for backward. */
 static void take_logits(struct replay *r, size_t layer)
@@ -335,7 +312,7 @@ static void forward(struct replay *r, size_t layer)
 		take(r, &r->kept[layer], input, MAIN);
 		take(r, &r->kept[layer], INDICES * input, MAIN);
 	}
-	if (l->divide == STRATEGY_GATHERED) {
+	if (has_logits(r, layer)) {
 		take_logits(r, layer);
 		return;
 	}
@@ -380,7 +357,7 @@ static void begin_backward(struct replay *r, struct bag *gradient)
 	const double bytes = r->batch * output_bytes(r, last);
 	struct bag logarithms = {0};
 
-	if (r->net->layers[last].divide == STRATEGY_GATHERED)
+	if (has_logits(r, last))
 		take(r, &logarithms, bytes, MAIN);
 	take(r, gradient, bytes, MAIN);
 	give_back(r, &logarithms);

@@ -39,7 +39,8 @@ enum strategy_torch {
 };
 
 /* Bytes that a worker of so many reserves with so many samples of its own; NAN: this process is out of
- * memory. */
+ * memory. Tensor parallelism of one worker is TORCH_ALONE and what a loss makes of logits: with the others
+ * that is the same on either side of a comparison. */
 double strategy_torch_bytes(const struct strategy_net *net, const struct strategy_how *how, double batch,
 	size_t workers, enum strategy_torch way);
 

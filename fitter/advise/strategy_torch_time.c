@@ -125,6 +125,36 @@ static void run_ddp(struct replay *r, double *summed)
 
 /* ---- ZeroRedundancyOptimizer ---- */
 
+size_t *strategy_torch_assign(const struct strategy_net *net, size_t workers)
+{
+	const size_t count = STRATEGY_TENSORS * net->layer_count;
+	double *left = calloc(count + workers, sizeof(*left)), *has = left + count;
+	size_t *worker = calloc(count + 1, sizeof(*worker));
+
+	if (!left || !worker) {
+		free(left);
+		free(worker);
+		return NULL;
+	}
+	for (size_t i = 0; i < count; i++)
+		left[i] = net->layers[i / STRATEGY_TENSORS].tensor_bytes[i % STRATEGY_TENSORS];
+	for (size_t n = 0; n < count; n++) {
+		size_t largest = 0, least = 0;
+
+		for (size_t i = 1; i < count; i++)
+			largest = left[i] > left[largest] ? i : largest;
+		for (size_t i = 1; i < workers; i++)
+			least = has[i] < has[least] ? i : least;
+		if (left[largest] < 0)
+			break;
+		worker[largest] = least;
+		has[least] += left[largest];
+		left[largest] = -1;
+	}
+	free(left);
+	return worker;
+}
+
 /* The greatest part of the parameters that a worker updates; 1 without memory. */
 static double largest_part(const struct replay *r)
 {

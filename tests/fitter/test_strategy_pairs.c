@@ -359,8 +359,13 @@ static void check_memory(void)
 	layers[0].parameter_bytes = layers[0].tensor_bytes[0] = 0;
 	bytes = strategy_torch_bytes(&chain.net, &how, 1, 2, TORCH_TENSOR_GATHERED);
 	CHECK(near(bytes, 240 * MIB), "logits: %g", bytes / MIB);
-	bytes = strategy_torch_bytes(&chain.net, &how, 1, 2, TORCH_TENSOR);
-	CHECK(near(bytes, 272 * MIB), "whole logits: %g", bytes / MIB);
+	for (size_t workers = 1; workers <= 2; workers++) {
+		bytes = strategy_torch_bytes(&chain.net, &how, 1, workers, TORCH_TENSOR);
+		CHECK(near(bytes, 272 * MIB), "whole logits, %zu: %g", workers, bytes / MIB);
+	}
+	/* the batch, the output, and the gradient of each */
+	bytes = strategy_torch_bytes(&chain.net, &how, 1, 1, TORCH_ALONE);
+	CHECK(near(bytes, 160 * MIB), "no logits: %g", bytes / MIB);
 }
 
 int main(void)
