@@ -159,6 +159,7 @@ struct call {
 	ptrdiff_t layer; /* NONE */
 	int pass;        /* of enum strategy_time; NONE */
 	enum rule rule;
+	bool is_product; /* of its layer: set by find_products */
 	double time;
 	enum strategy_share share;
 };
@@ -201,27 +202,43 @@ static struct call call_of(const struct strategy_net *net, const cJSON *item)
 	return call;
 }
 
-static bool is_product_call(const struct call *call, size_t layer, int pass)
+/*
+ * Which calls a product is: the first forward that touches its parameters; the first two backward, for the
+ * gradients of its input and of its weights. Biases may be added by one more, and their gradient is one more,
+ * which may only be known to read what those two read. With fewer or more of them it is not known.
+ */
+static bool find_products(struct iteration *it, size_t layer, int pass)
 {
-	return call->layer == (ptrdiff_t)layer && call->pass == pass &&
-	       (call->rule == PARAMETER || (call->rule == SIBLING && pass == STRATEGY_BACKWARD));
+	const bool is_back = pass == STRATEGY_BACKWARD;
+	const size_t products = is_back ? 2 : 1, biases = it->net->layers[layer].tensor_bytes[1] > 0;
+	size_t count = 0, touching = 0;
+
+	for (size_t i = 0; i < it->count; i++) {
+		struct call *call = &it->calls[i];
+		const bool touches = call->rule == PARAMETER || (call->rule == SIBLING && is_back);
+
+		if (call->layer != (ptrdiff_t)layer || call->pass != pass ||
+			!(touches || (call->rule == GRADIENT && is_back && count > 0)))
+			continue;
+		touching += touches;
+		call->is_product = ++count <= products;
+		if (!call->is_product && is_back)
+			call->rule = GRADIENT;
+	}
+	return count >= products + (is_back ? biases : 0) && touching <= products + biases;
 }
 
-/* The first and the last call of a product in a pass; whether there are as many as there have to be: one
- * forward, two backward. Biases may be added by a call of their own. */
-static bool find_product(const struct iteration *it, size_t layer, int pass, size_t *first, size_t *last)
+/* The first and the last call of a product in a pass. */
+static void product_of(const struct iteration *it, size_t layer, int pass, size_t *first, size_t *last)
 {
-	size_t count = 0;
-
+	*first = it->count;
+	*last = 0;
 	for (size_t i = 0; i < it->count; i++)
-		if (is_product_call(&it->calls[i], layer, pass)) {
-			*first = count ? *first : i;
+		if (it->calls[i].is_product && it->calls[i].pass == pass &&
+			it->calls[i].layer == (ptrdiff_t)layer) {
+			*first = *first == it->count ? i : *first;
 			*last = i;
-			count++;
 		}
-	if (pass == STRATEGY_FORWARD)
-		*last = *first;
-	return pass == STRATEGY_FORWARD ? count == 1 : count == 2;
 }
 
 /* A layer's gradient of biases, and what is set for it before. */
@@ -247,8 +264,7 @@ static bool is_of_column(const struct iteration *it, size_t i, size_t from, size
 	const struct call *call = &it->calls[i];
 
 	return is_column(it->net, from, to, call->layer) &&
-	       (is_product_call(call, (size_t)call->layer, call->pass) ||
-		       is_gradient(it, i, (size_t)call->layer));
+	       (call->is_product || is_gradient(it, i, (size_t)call->layer));
 }
 
 /*
@@ -264,17 +280,16 @@ static bool mark_pair(struct iteration *it, size_t from, size_t row)
 	for (size_t i = from; i < row; i++) {
 		if (!is_column(it->net, from, row, (ptrdiff_t)i))
 			continue;
-		if (!find_product(it, i, STRATEGY_FORWARD, &begin, &end))
-			return false;
+		product_of(it, i, STRATEGY_FORWARD, &begin, &end);
 		first = begin < first ? begin : first;
 		last = begin > last ? begin : last;
-		if (!find_product(it, i, STRATEGY_BACKWARD, &begin, &end))
-			return false;
+		product_of(it, i, STRATEGY_BACKWARD, &begin, &end);
 		back = begin < back ? begin : back;
 		back_end = end > back_end ? end : back_end;
 	}
-	if (!find_product(it, row, STRATEGY_FORWARD, &begin, &row_end) || begin < last ||
-		!find_product(it, row, STRATEGY_BACKWARD, &row_begin, &end) || end > back)
+	product_of(it, row, STRATEGY_FORWARD, &begin, &row_end);
+	product_of(it, row, STRATEGY_BACKWARD, &row_begin, &end);
+	if (begin < last || end > back)
 		return false;
 	for (size_t i = first; i <= row_end; i++) {
 		it->calls[i].share = STRATEGY_CALLS_DIVIDED;
@@ -290,24 +305,24 @@ static bool mark_pair(struct iteration *it, size_t from, size_t row)
 static const char *mark(struct iteration *it)
 {
 	const struct strategy_net *net = it->net;
-	size_t from = 0, ends[2];
+	size_t from = 0;
 
+	for (size_t i = 0; i < net->layer_count; i++)
+		for (int pass = 0; pass < 2 && net->layers[i].divide != STRATEGY_UNDIVIDED; pass++)
+			if (!find_products(it, i, pass))
+				return "a product that would be divided is not called once forward and twice backward";
 	for (size_t i = 0; i < net->layer_count; i++) {
-		if (net->layers[i].divide == STRATEGY_ROWS) {
-			if (!mark_pair(it, from, i))
-				return "a product of a block is not called once forward and twice backward, in order";
-			from = i + 1;
-		}
-		for (int pass = 0; pass < 2 && net->layers[i].divide == STRATEGY_GATHERED; pass++)
-			if (!find_product(it, i, pass, &ends[0], &ends[1]))
-				return "the last product is not called once forward and twice backward";
+		if (net->layers[i].divide != STRATEGY_ROWS)
+			continue;
+		if (!mark_pair(it, from, i))
+			return "the products of a block are not called one behind the other";
+		from = i + 1;
 	}
 	for (size_t i = 0; i < it->count; i++) {
 		struct call *call = &it->calls[i];
 
 		if (call->layer != NONE && net->layers[call->layer].divide == STRATEGY_GATHERED &&
-			(is_product_call(call, (size_t)call->layer, call->pass) ||
-				is_gradient(it, i, (size_t)call->layer)) &&
+			(call->is_product || is_gradient(it, i, (size_t)call->layer)) &&
 			call->share == STRATEGY_CALLS_WHOLE)
 			call->share = STRATEGY_CALLS_GATHERED;
 	}

@@ -10,8 +10,9 @@
  * themselves. In backward it is the same the other way round, and a gradient of biases is of the product that
  * it belongs to. All else (norms, sums with what went around the block, embeddings) is whole.
  *
- * A product must be called once forward and twice backward: recomputation and accumulation are not told
- * apart from it. Then, and where the sizes do not fit together, there are no pairs, with the reason.
+ * A product must be called once forward and twice backward, and once more in each for its biases: more calls
+ * are recomputation or accumulation. Then, and where the sizes do not fit together, there are no pairs, with
+ * the reason.
  */
 #ifndef STRATEGY_PAIRS_H
 #define STRATEGY_PAIRS_H

@@ -213,7 +213,7 @@ static const char *layers(const struct advice *a, struct arena *arena)
 static const char *pairs(const struct advice *a, struct arena *arena)
 {
 	const struct strategy_net *net = &a->net;
-	const char *names = "", *last = net->layers[net->layer_count - 1].name;
+	const char *names = "", *gpus = "", *last = net->layers[net->layer_count - 1].name;
 	size_t unit = STRATEGY_ROOT, divided = 0;
 
 	for (size_t i = 0; i < net->layer_count; i++) {
@@ -231,9 +231,15 @@ static const char *pairs(const struct advice *a, struct arena *arena)
 		names);
 	if (net->layers[net->layer_count - 1].divide != STRATEGY_GATHERED)
 		return names;
-	return arena_format(arena,
-		"%s Where its partition is blocks+last, that is quicker with %s by columns, too, and its output gathered.",
-		names, last);
+	for (size_t i = 0; i < a->count; i++) {
+		const struct advice_way *way = &a->rows[i].ways[STRATEGY_NAME_TENSOR];
+
+		if (way->choice.possible && way->choice.divides_last)
+			gpus = arena_format(arena, "%s%s%zu", gpus, *gpus ? ", " : "", a->rows[i].gpus);
+	}
+	return *gpus ? arena_format(arena, "%s On %s GPUs with %s by columns, too, and its output gathered.",
+			       names, gpus, last)
+		     : names;
 }
 
 static const char *check_text(

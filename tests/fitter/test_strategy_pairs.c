@@ -173,20 +173,40 @@ static void check_calls(void)
 {
 	static const struct product products[] = {{1, 0, 0, U}, {1, 4, 12, C}, {1, 4, 4, R}, {0, 4, 50, G}};
 	static const char *const names[] = {NORM, QKV, OUT, HEAD};
+	struct call list[CALLS];
 	struct chain chain;
 
 	init(&chain, products, 4);
 	name(&chain, names);
+	chain.layers[1].tensor_bytes[1] = chain.layers[2].tensor_bytes[1] = 16;
 	CHECK(read_calls(&chain, calls, CALLS, CALLS) && chain.net.has_pairs, "pairs: %s",
 		chain.net.no_pairs);
 	check_shares(&chain.net, calls, CALLS);
 	/* the copy to the device is none of the program's calls */
 	CHECK(near(chain.net.shortest_call, 0.5) && near(chain.net.update_calls, 2),
 		"shortest %g, updates %g", chain.net.shortest_call, chain.net.update_calls);
+	/* a gradient of biases that is only known to read what the product's do, and one of weights that is
+	 * known */
+	memcpy(list, calls, sizeof(list));
+	list[15].rule = list[22].rule = "sibling";
+	list[20].rule = "gradient";
+	CHECK(read_calls(&chain, list, CALLS, CALLS) && chain.net.has_pairs, "biases: %s",
+		chain.net.no_pairs);
+	check_shares(&chain.net, list, CALLS);
+	chain.layers[2].tensor_bytes[1] = 0;
+	CHECK(read_calls(&chain, list, CALLS, CALLS) && !chain.net.has_pairs, "no biases");
+	chain.layers[2].tensor_bytes[1] = 16;
+	list[16].layer = OUT;
+	list[16].rule = "sibling";
+	CHECK(read_calls(&chain, list, CALLS, CALLS) && !chain.net.has_pairs, "computed again");
+	memcpy(list, calls, sizeof(list));
+	list[2].layer = OUT;
+	list[4].layer = QKV;
+	CHECK(read_calls(&chain, list, CALLS, CALLS) && !chain.net.has_pairs, "the other way round");
 	CHECK(read_calls(&chain, calls, CALLS, 13) && !chain.net.has_pairs && chain.net.no_pairs,
 		"a gradient is missing");
 	CHECK(read_calls(&chain, calls, CALLS, 4) && !chain.net.has_pairs, "no call forward");
-	CHECK(read_calls(&chain, calls, CALLS, 10) && !chain.net.has_pairs, "the last product's");
+	CHECK(read_calls(&chain, calls, CALLS, 6) && !chain.net.has_pairs, "the last product's");
 	CHECK(read_calls(&chain, calls, 0, 0) && !chain.net.has_pairs && chain.net.no_pairs, "no calls");
 	free_names(&chain);
 }
