@@ -14,8 +14,8 @@
 #define PRIOR_ROWS 8       /* as many rows with the common deviation count at each point */
 #define NORMAL_DEGREES 1e6 /* at which Student's t is the normal distribution */
 
-/* Standard deviation of log T for each doubling beyond the data, beside what folds have shown: a third of it
- * is a process that none of the candidates has (memory, another algorithm of the library). */
+/* Standard deviation of log T for each doubling beyond the data, before what folds make of it: a process that
+ * none of the candidates has (memory, another algorithm of the library). */
 static const double by_distance[COMMITTEE_REGIONS] = {0, 0.10, 0.04, 0.04};
 
 /* Powers of the weights. Folds tell least about more GPUs, where the step may gain parts that no fold had:
@@ -152,12 +152,22 @@ static double beyond(double at, double low, double high)
 	return at > high ? log2(at / high) : at < low ? log2(low / at) : 0;
 }
 
+double committee_doubt(
+	const struct form_point *point, const struct form_point *least, const struct form_point *greatest)
+{
+	const double away[COMMITTEE_REGIONS] = {0, beyond(point->batch, least->batch, greatest->batch),
+		beyond(point->gpus, least->gpus, greatest->gpus),
+		beyond(point->nodes, least->nodes, greatest->nodes)};
+	double variance = 0;
+
+	for (size_t r = COMMITTEE_BATCH; r < COMMITTEE_REGIONS; r++)
+		variance += by_distance[r] * away[r] * by_distance[r] * away[r];
+	return variance;
+}
+
 static double widened(
 	const struct committee *c, const struct form_point *p, unsigned outside, double variance)
 {
-	const double away[COMMITTEE_REGIONS] = {0, beyond(p->batch, c->least.batch, c->greatest.batch),
-		beyond(p->gpus, c->least.gpus, c->greatest.gpus),
-		beyond(p->nodes, c->least.nodes, c->greatest.nodes)};
 	double factor = 0;
 
 	if (!outside)
@@ -166,10 +176,7 @@ static double widened(
 	for (size_t r = COMMITTEE_BATCH; r < COMMITTEE_REGIONS; r++)
 		if (outside >> r & 1)
 			factor = fmax(factor, c->widen[r]);
-	variance *= factor * factor;
-	for (size_t r = COMMITTEE_BATCH; r < COMMITTEE_REGIONS; r++)
-		variance += by_distance[r] * away[r] * by_distance[r] * away[r];
-	return variance;
+	return factor * factor * (variance + committee_doubt(p, &c->least, &c->greatest));
 }
 
 /* NULL, or why nothing that was measured tells of such a configuration. */

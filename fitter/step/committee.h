@@ -9,8 +9,10 @@
  * that is excellent inside the data may be useless beyond it, so the regions have weights of their own.
  *
  * Interval: normal about log T. Its variance is that of the residuals, plus the candidates' disagreement,
- * times what makes it hold 95% of the rows left out: inside by place (deviations of near configurations),
- * outside by region, plus a part that grows with the distance from the data.
+ * outside plus a part that grows with the distance from the data; all that times what makes it hold 95% of
+ * the rows left out: inside by place (deviations of near configurations), outside by region, as the mean over
+ * the folds that leave out the largest (split conformal prediction: Vovk et al., "Algorithmic Learning in a
+ * Random World"; each fold is another extrapolation, and counts alike).
  */
 #ifndef COMMITTEE_H
 #define COMMITTEE_H

@@ -84,6 +84,16 @@ static void group(struct committee *c, const struct committee_row *rows, size_t 
 	free(compute);
 }
 
+void committee_extend(struct form_point *least, struct form_point *greatest, const struct form_point *point)
+{
+	least->batch = fmin(least->batch, point->batch);
+	least->gpus = fmin(least->gpus, point->gpus);
+	least->nodes = fmin(least->nodes, point->nodes);
+	greatest->batch = fmax(greatest->batch, point->batch);
+	greatest->gpus = fmax(greatest->gpus, point->gpus);
+	greatest->nodes = fmax(greatest->nodes, point->nodes);
+}
+
 void committee_describe(struct committee *c)
 {
 	double last = 0;
@@ -92,12 +102,7 @@ void committee_describe(struct committee *c)
 	for (size_t k = 0; k < c->count; k++) {
 		const struct form_point *p = &c->points[k];
 
-		c->least.batch = fmin(c->least.batch, p->batch);
-		c->least.gpus = fmin(c->least.gpus, p->gpus);
-		c->least.nodes = fmin(c->least.nodes, p->nodes);
-		c->greatest.batch = fmax(c->greatest.batch, p->batch);
-		c->greatest.gpus = fmax(c->greatest.gpus, p->gpus);
-		c->greatest.nodes = fmax(c->greatest.nodes, p->nodes);
+		committee_extend(&c->least, &c->greatest, p);
 		c->batches += p->batch > last;
 		last = fmax(last, p->batch);
 		c->has_regime[p->gpus <= 1 ? 0 : p->nodes <= 1 ? 1 : 2] = true;

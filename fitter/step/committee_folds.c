@@ -14,23 +14,31 @@
 
 #define COVERED 0.95
 #define NORMAL_COVERED 1.959964 /* standard deviations about the mean that hold so much */
-#define UNTRIED 3.0 /* widening of a region that no fold could try; the most that folds can ask for */
+#define UNTRIED 3.0 /* factor of a region that no fold could try; the most that folds can ask for */
 #define LEAST_TRAINED 6
 #define FOLD_SEED 17
 
 /* An answer for a configuration that was left out. */
 struct vote {
 	size_t place;
-	enum committee_region region;
 	struct committee_votes votes;
+	double doubt; /* of the fold's rows: committee_doubt */
+};
+
+/* Answers to one set of rows that was left out: votes first to end - 1. */
+struct fold {
+	enum committee_region region;
+	size_t first, end;
 };
 
 struct examination {
 	struct committee *committee;
 	struct vote *votes;
 	size_t count, room;
+	struct fold folds[COMMITTEE_FOLDS + 2 * COMMITTEE_REGIONS];
+	size_t fold_count;
 	double errors[COMMITTEE_CANDIDATES][COMMITTEE_REGIONS]; /* sums of folds' means */
-	size_t folds[COMMITTEE_REGIONS];
+	size_t tried[COMMITTEE_REGIONS];                        /* folds */
 	/* of the fold */
 	bool *held;
 	struct form_point *points;
@@ -70,6 +78,7 @@ static void fold(struct examination *x, enum committee_region region)
 {
 	struct committee *c = x->committee;
 	struct form_rows rows = {0, x->points, x->times, x->compute};
+	struct form_point least = c->greatest, greatest = c->least;
 	size_t first = x->count;
 	struct form shown;
 
@@ -78,6 +87,7 @@ static void fold(struct examination *x, enum committee_region region)
 			x->points[rows.count] = c->points[k];
 			x->times[rows.count] = c->times[k];
 			x->compute[rows.count++] = c->compute[k];
+			committee_extend(&least, &greatest, &c->points[k]);
 		}
 	if (rows.count < LEAST_TRAINED || rows.count == c->count)
 		return;
@@ -85,7 +95,8 @@ static void fold(struct examination *x, enum committee_region region)
 		if (x->held[k]) {
 			struct vote *vote = MEM_PUSH(x->votes, x->count, x->room);
 
-			*vote = (struct vote){.place = k, .region = region};
+			*vote = (struct vote){
+				.place = k, .doubt = committee_doubt(&c->points[k], &least, &greatest)};
 		}
 	for (size_t i = 0; i < c->candidate_count; i++) {
 		double sum = 0;
@@ -95,7 +106,8 @@ static void fold(struct examination *x, enum committee_region region)
 			sum += fabs(x->votes[k].votes.logs[i] - log(c->times[x->votes[k].place]));
 		x->errors[i][region] += sum / (double)(x->count - first);
 	}
-	x->folds[region]++;
+	x->tried[region]++;
+	x->folds[x->fold_count++] = (struct fold){region, first, x->count};
 	if (region == COMMITTEE_INSIDE)
 		note_range(c, &shown);
 }
@@ -176,41 +188,31 @@ static void set_errors(struct examination *x)
 
 	for (size_t i = 0; i < c->candidate_count; i++)
 		for (size_t r = 0; r < COMMITTEE_REGIONS; r++)
-			c->candidates[i].error[r] = x->folds[r] ? x->errors[i][r] / (double)x->folds[r] : NAN;
+			c->candidates[i].error[r] = x->tried[r] ? x->errors[i][r] / (double)x->tried[r] : NAN;
 }
 
-/* |z| of each measured row of configurations left out in a region; a configuration's mean of z^2 too, where
- * asked. */
-static size_t deviations(struct examination *x, enum committee_region region,
+/* |z| of each measured row of the configurations that a fold left out; z_place: their numbers. */
+static size_t deviations(const struct examination *x, const struct fold *fold,
 	const struct committee_row *rows, const size_t *place, size_t row_count, double *z, size_t *z_place)
 {
-	struct committee *c = x->committee;
+	const struct committee *c = x->committee;
+	const struct committee_place where = {fold->region ? 1U << fold->region : 0, 0};
 	double *means = mem_alloc(c->count, sizeof(*means)),
-	       *variances = mem_alloc(c->count, sizeof(*variances));
+	       *variances = mem_alloc(c->count, sizeof(*variances)); /* 0: was not left out */
 	size_t count = 0;
 
-	for (size_t v = 0, next; v < x->count; v = next) {
-		bool *asked = mem_alloc(c->count, sizeof(*asked));
+	for (size_t v = fold->first; v < fold->end; v++) {
+		const struct vote *vote = &x->votes[v];
 
-		/* A fold's answers follow each other in ascending places. */
-		for (next = v;
-			next < x->count && (next == v || x->votes[next].place > x->votes[next - 1].place);
-			next++) {
-			const struct vote *vote = &x->votes[next];
-
-			asked[vote->place] = vote->region == region;
-			means[vote->place] = committee_combine(c, &vote->votes,
-				&(struct committee_place){region ? 1U << region : 0, 0},
-				&variances[vote->place]);
-		}
-		for (size_t k = 0; k < row_count; k++)
-			if (asked[place[k]]) {
-				z[count] =
-					fabs(log(rows[k].time) - means[place[k]]) / sqrt(variances[place[k]]);
-				z_place[count++] = place[k];
-			}
-		free(asked);
+		means[vote->place] = committee_combine(c, &vote->votes, &where, &variances[vote->place]);
+		if (fold->region)
+			variances[vote->place] += vote->doubt;
 	}
+	for (size_t k = 0; k < row_count; k++)
+		if (variances[place[k]] > 0) {
+			z[count] = fabs(log(rows[k].time) - means[place[k]]) / sqrt(variances[place[k]]);
+			z_place[count++] = place[k];
+		}
 	free(means);
 	free(variances);
 	return count;
@@ -237,11 +239,27 @@ static void widen_inside(struct committee *c, double *z, const size_t *z_place, 
 	free(squares);
 }
 
-static void widen_outside(struct committee *c, enum committee_region region, double *z, size_t count)
+/* Outside: the mean over folds of what would have held 95% of a fold's rows and of one more. */
+static void widen_outside(struct examination *x, enum committee_region region,
+	const struct committee_row *rows, const size_t *place, size_t row_count, double *z, size_t *z_place)
 {
-	statistics_sort(z, count);
-	c->widen[region] = count ? statistics_quantile_sorted(z, count, COVERED) / NORMAL_COVERED : UNTRIED;
-	c->widen[region] = fmin(fmax(c->widen[region], 1), UNTRIED);
+	double sum = 0;
+	size_t tried = 0;
+
+	for (size_t f = 0; f < x->fold_count; f++) {
+		size_t count = x->folds[f].region == region
+				       ? deviations(x, &x->folds[f], rows, place, row_count, z, z_place)
+				       : 0;
+
+		if (!count)
+			continue;
+		statistics_sort(z, count);
+		sum += statistics_quantile_sorted(
+			       z, count, fmin(COVERED * (double)(count + 1) / (double)count, 1)) /
+		       NORMAL_COVERED;
+		tried++;
+	}
+	x->committee->widen[region] = tried ? fmin(sum / (double)tried, UNTRIED) : UNTRIED;
 }
 
 void committee_examine(
@@ -253,18 +271,21 @@ void committee_examine(
 		.points = arena_alloc(&arena, committee->count, sizeof(struct form_point)),
 		.times = arena_alloc(&arena, committee->count, sizeof(double)),
 		.compute = arena_alloc(&arena, committee->count, sizeof(double))};
-	double *z = arena_alloc(&arena, 2 * row_count, sizeof(*z));
-	size_t *z_place = arena_alloc(&arena, 2 * row_count, sizeof(*z_place));
+	double *z = arena_alloc(&arena, row_count, sizeof(*z));
+	size_t *z_place = arena_alloc(&arena, row_count, sizeof(*z_place)), inside = 0;
 
 	committee->low = committee->high = committee->candidates[committee->best].forms[committee->best_form];
 	random_folds(&x);
 	for (enum committee_region r = COMMITTEE_BATCH; r < COMMITTEE_REGIONS; r++)
 		largest_folds(&x, r);
 	set_errors(&x);
-	widen_inside(
-		committee, z, z_place, deviations(&x, COMMITTEE_INSIDE, rows, place, row_count, z, z_place));
+	for (size_t f = 0; f < x.fold_count; f++)
+		if (x.folds[f].region == COMMITTEE_INSIDE)
+			inside += deviations(
+				&x, &x.folds[f], rows, place, row_count, z + inside, z_place + inside);
+	widen_inside(committee, z, z_place, inside);
 	for (enum committee_region r = COMMITTEE_BATCH; r < COMMITTEE_REGIONS; r++)
-		widen_outside(committee, r, z, deviations(&x, r, rows, place, row_count, z, z_place));
+		widen_outside(&x, r, rows, place, row_count, z, z_place);
 	free(x.votes);
 	arena_free(&arena);
 }

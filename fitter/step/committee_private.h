@@ -30,8 +30,13 @@ struct committee_votes {
 /* Their weighted mean; *variance without widening, with the disagreement. */
 double committee_combine(const struct committee *committee, const struct committee_votes *votes,
 	const struct committee_place *place, double *variance);
+/* Extends a range to a point. */
+void committee_extend(struct form_point *least, struct form_point *greatest, const struct form_point *point);
 /* In which regions a point lies outside of these ranges: bits. */
 unsigned committee_outside(
+	const struct form_point *point, const struct form_point *least, const struct form_point *greatest);
+/* The variance that grows with how far a point lies beyond these ranges. */
+double committee_doubt(
 	const struct form_point *point, const struct form_point *least, const struct form_point *greatest);
 /* The squared scale of |z| at a point, from the deviations of near configurations; `without`: leaves out one.
  */

@@ -221,6 +221,7 @@ static void test_intervals(void)
 	CHECK(covered >= 0.9, "larger batches: %.3f covered", covered);
 	CHECK(error < 0.1, "larger batches: %.3f error", error);
 	CHECK(width > 1.3 * inside, "larger batches: intervals of %.2f, inside %.2f", width, inside);
+	CHECK(width < 0.4, "larger batches: intervals of %.2f, 0.2 is the noise", width);
 	asked = make_rows(beyond, batches, 5, 64, 0.05, 97, false);
 	ask(&committee, beyond, asked, &covered, &error, &width);
 	CHECK(covered >= 0.9, "more GPUs: %.3f covered", covered);
