@@ -101,6 +101,9 @@ uint64_t sg_position_end(struct sg_stream *stream, uint64_t position);
 /* When the last of the device's closed streams ends, and telling that one was closed. */
 uint64_t sg_closed_end(int device);
 void sg_timed_close(struct sg_stream *stream);
+/* 1: a host is held back on another stream of the device, or nearly so: what the device will have queued when
+ * this stream's work is ready is not all there yet, and its worker waits for it. */
+int sg_timed_is_ahead(struct sg_stream *stream);
 /* Holds a host back that has submitted far more than the device has done. */
 void sg_timed_throttle(struct sg_stream *stream);
 /* The time of an event's record that was submitted at submit_ns; the stream goes on from there. */

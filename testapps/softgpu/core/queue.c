@@ -220,7 +220,8 @@ static cudaError_t queue_timed(struct sg_stream *stream, const struct sg_activit
 	pthread_mutex_lock(&stream->lock);
 	if (SG_LIKELY(atomic_load_explicit(&stream->slot.live, memory_order_relaxed) == SG_SLOT_LIVE))
 		error = push_implicit_waits(stream);
-	if (error == cudaSuccess && head.what.run != SG_RUN_WORKER && is_idle(stream)) {
+	if (error == cudaSuccess && head.what.run != SG_RUN_WORKER && is_idle(stream) &&
+		!sg_timed_is_ahead(stream)) {
 		sg_timed_run(&head, stream, (void *)(uintptr_t)arg);
 		complete_here(stream);
 		here = 1;

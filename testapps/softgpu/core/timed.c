@@ -13,8 +13,11 @@
 /* As many launches as a device's queue takes before the host has to wait for it: about 1000 on real devices.
  */
 #define LAUNCH_DEPTH 1024
+/* A host within so many launches of that will soon have to wait again. */
+#define LAUNCH_SLACK 64
 
 static __thread struct sg_timed *current;
+static struct sg_stream *_Atomic held[SG_DEVICE_LIMIT]; /* whose submitter had to wait last; NULL: none */
 static _Atomic uint64_t closed_end_ns[SG_DEVICE_LIMIT];
 
 uint64_t sg_work_begin(void)
@@ -67,6 +70,32 @@ static double time_of(const struct sg_activity *what, enum sg_basis *basis)
 	return measured_ns >= 0 ? measured_ns : sg_profile_time(&sg_profile, what);
 }
 
+int sg_timed_is_ahead(struct sg_stream *stream)
+{
+	struct sg_stream *other = atomic_load(&held[stream->device]);
+	uint64_t position;
+
+	if (SG_LIKELY(other == NULL || other == stream))
+		return 0;
+	position = sg_stream_submitted(other);
+	return position > LAUNCH_DEPTH - LAUNCH_SLACK &&
+	       !sg_stream_reached(other, position - (LAUNCH_DEPTH - LAUNCH_SLACK));
+}
+
+/*
+ * When an engine is asked. Usually at once, long before the time comes: what is queued by then takes turns
+ * by it. A host that is held up submits one launch when one ends, but far behind the device's place: what
+ * would be in the device's queue by then is not there yet, so that this work waits until it is.
+ */
+static void await(const struct sg_timed *timed, struct sg_stream *stream)
+{
+	if (sg_self.worker == NULL || !sg_timed_is_ahead(stream))
+		return;
+	sg_wait_begin();
+	sg_sleep_until(timed->ready_ns);
+	sg_wait_end();
+}
+
 /* Other ranks decide when a communication ends. */
 static void place(struct sg_timed *timed, struct sg_stream *stream)
 {
@@ -82,6 +111,8 @@ static void place(struct sg_timed *timed, struct sg_stream *stream)
 		timed->begin_ns = timed->end_ns = timed->ready_ns;
 		return;
 	}
+	if (engine == SG_ENGINE_COMPUTE)
+		await(timed, stream);
 	duration_ns = sg_whole_ns(sg_disturb_time(what, ordinal, time_of(what, &timed->basis)));
 	timed->begin_ns = engine == SG_ENGINES
 				  ? timed->ready_ns
@@ -166,12 +197,16 @@ void sg_timed_close(struct sg_stream *stream)
 
 void sg_timed_throttle(struct sg_stream *stream)
 {
-	uint64_t position = sg_stream_submitted(stream);
+	uint64_t position = sg_stream_submitted(stream), end_ns;
 
 	if (position <= LAUNCH_DEPTH || sg_self.worker != NULL ||
 		!sg_stream_done(stream, position - LAUNCH_DEPTH))
 		return;
-	sg_sleep_until(sg_position_end(stream, position - LAUNCH_DEPTH));
+	end_ns = sg_position_end(stream, position - LAUNCH_DEPTH);
+	if (end_ns <= sg_now_ns())
+		return;
+	atomic_store(&held[stream->device], stream);
+	sg_sleep_until(end_ns);
 }
 
 uint64_t sg_timed_record(struct sg_stream *stream, uint64_t submit_ns)

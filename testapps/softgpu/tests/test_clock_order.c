@@ -256,6 +256,31 @@ static void test_turns(void)
 	OK(cudaDeviceSynchronize());
 }
 
+/* A host that is held back submits the next kernel later than what follows this one in another stream, but
+ * long before this one ends: the device has it in its queue, and takes it first. */
+static void test_held_back_order(void)
+{
+	cudaStream_t a = new_stream(), b = new_stream();
+	cudaEvent_t event;
+
+	watch();
+	OK(cudaEventCreate(&event));
+	for (int i = 0; i < 2500; i++) {
+		kernel(a, 50 * US);
+		if (i != 1500)
+			continue;
+		OK(cudaEventRecord(event, a));
+		OK(cudaStreamWaitEvent(b, event, 0));
+		kernel(b, 10 * US);
+		kernel(b, 10 * US);
+	}
+	OK(cudaDeviceSynchronize());
+	/* a's kernels are numbered around the two of b, 1501 and 1502 */
+	CHECK(seen(1501).stream != seen(1500).stream && seen(1503).stream == seen(1500).stream);
+	CHECK(seen(1503).begin_ns == seen(1500).end_ns && seen(1501).begin_ns == seen(1503).end_ns);
+	CHECK(seen(1502).begin_ns >= seen(1504).end_ns);
+}
+
 static uint64_t link_began_ns, link_ends_ns;
 
 static void link_work(void *arg)
@@ -447,6 +472,7 @@ const struct clock_case order_cases[] = {
 	{"graphs", test_graphs, {NULL}, NULL},
 	{"engines", test_engines, {NULL}, NULL},
 	{"turns", test_turns, {NULL}, NULL},
+	{"held_back_order", test_held_back_order, {NULL}, NULL},
 	{"links", test_links, {NULL}, NULL},
 	{"marks", test_marks, {NULL}, NULL},
 	{"reused", test_reused, {NULL}, NULL},
