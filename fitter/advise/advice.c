@@ -1,5 +1,6 @@
 /* Numbers of GPUs and strategies, each with a range: see advice.h. */
 #include "advice.h"
+#include "strategy_fixed.h"
 
 #include <errno.h>
 #include <math.h>
@@ -10,15 +11,9 @@
 #define LIMITS 0.25
 /* A range that is at most so much of its lower end is moderately sure. */
 #define NARROW 1.25
-/* What a layer's pass keeps of its time with no samples: what the shortest pass of all takes; with
- * parameters, which come with a product, a bias and the like, that of the shortest with parameters, if it is
- * not more than so many times the former. But not less than its parameters take to be read and, backward,
- * their gradients to be written, of which an update does three at the least. The range's end has twice that,
- * or so much of the pass if that is more. */
-#define FIXED_KERNELS 4
+/* At a range's end layers keep twice the time with no samples that is found, or so much of their time. */
 #define FIXED_TIMES 2
 #define FIXED_SHARE 0.1
-#define UPDATE_PASSES 3
 /* Replayed pipelines missed modelled runs by so much (docs/prediction.md). */
 #define PIPE_MISS 0.1
 /* Replayed PyTorch programs missed modelled runs by less (docs/prediction.md). */
@@ -50,83 +45,6 @@ static double other_of_pipe(const struct advice *a, double gpus)
 bool advice_is_outside(const struct advice *a)
 {
 	return a->run.other - a->run.input >= LIMITS * a->run.iteration;
-}
-
-static double *pass_of(const struct strategy_layer *layer, int which)
-{
-	return which == STRATEGY_FORWARD    ? layer->forward
-	       : which == STRATEGY_BACKWARD ? layer->backward
-					    : layer->update;
-}
-
-static double shortest(const struct strategy_net *net, int which, bool has_parameters)
-{
-	double all = HUGE_VAL, least = HUGE_VAL;
-
-	for (size_t i = 0; i < net->layer_count; i++) {
-		double time = pass_of(&net->layers[i], which)[0];
-
-		if (time <= 0)
-			continue;
-		all = fmin(all, time);
-		if (net->layers[i].parameter_bytes > 0)
-			least = fmin(least, time);
-	}
-	return has_parameters ? fmin(least, FIXED_KERNELS * all) : all;
-}
-
-static double fixed_part(const struct strategy_net *net, const struct strategy_layer *layer, int which)
-{
-	double once = layer->update[0] / UPDATE_PASSES;
-
-	return fmax(shortest(net, which, layer->parameter_bytes > 0),
-		which == STRATEGY_BACKWARD ? 2 * once : once);
-}
-
-/* The same layers with a second batch, of nothing, which takes the part that does not shrink; free_fixed in
- * either case. */
-static int make_fixed(const struct strategy_net *net, double times, double share, struct strategy_net *fixed)
-{
-	double *numbers = calloc(6 * net->layer_count + 4, sizeof(*numbers)), *at = numbers + 4;
-
-	*fixed = (struct strategy_net){.layer_count = net->layer_count,
-		.batch_count = 2,
-		.is_torch = net->is_torch,
-		.is_opaque = net->is_opaque,
-		.has_pairs = net->has_pairs,
-		.no_pairs = net->no_pairs,
-		.shortest_call = net->shortest_call,
-		.update_calls = net->update_calls};
-	memcpy(fixed->calls, net->calls, sizeof(fixed->calls));
-	fixed->layers = calloc(net->layer_count, sizeof(*fixed->layers));
-	fixed->batches = numbers;
-	if (!numbers || !fixed->layers)
-		return -ENOMEM;
-	numbers[1] = net->batches[0];
-	numbers[2] = NAN;
-	numbers[3] = net->device_bytes ? net->device_bytes[0] : NAN;
-	fixed->device_bytes = numbers + 2;
-	for (size_t i = 0; i < net->layer_count; i++) {
-		struct strategy_layer *to = &fixed->layers[i];
-
-		*to = net->layers[i];
-		for (int k = STRATEGY_FORWARD; k <= STRATEGY_UPDATE; k++, at += 2) {
-			double now = pass_of(to, k)[0], part = times * fixed_part(net, to, k);
-
-			at[0] = k == STRATEGY_UPDATE ? now : fmin(fmax(part, share * now), now);
-			at[1] = now;
-		}
-		to->forward = at - 6;
-		to->backward = at - 4;
-		to->update = at - 2;
-	}
-	return 0;
-}
-
-static void free_fixed(struct strategy_net *fixed)
-{
-	free(fixed->batches);
-	free(fixed->layers);
 }
 
 /* About the greatest of n normal deviations, in standard deviations. */
@@ -191,12 +109,12 @@ static int range_pipe(const struct advice *a, const struct strategy_net *net, co
 		return -ENOMEM;
 	best = worst = way->time;
 	if (a->net.batch_count == 1) {
-		status = make_fixed(&a->net, FIXED_TIMES, FIXED_SHARE, &fixed);
+		status = strategy_fixed_make(&a->net, a->optimizer_copies, FIXED_TIMES, FIXED_SHARE, &fixed);
 		if (status == 0) {
 			best = strategy_pipe(&a->net, &ordered, &pipe, plan, NULL);
 			worst = strategy_pipe(&fixed, &ordered, &pipe, plan, NULL);
 		}
-		free_fixed(&fixed);
+		strategy_fixed_free(&fixed);
 		if (status < 0 || best < 0 || worst < 0)
 			return -ENOMEM;
 	}
@@ -418,7 +336,7 @@ int advice_fill(struct advice *a)
 	if (!a->rows)
 		return -ENOMEM;
 	if (a->net.batch_count == 1) {
-		status = make_fixed(&a->net, 1, 0, &fixed);
+		status = strategy_fixed_make(&a->net, a->optimizer_copies, 1, 0, &fixed);
 		net = &fixed;
 	}
 	if (status == 0) {
@@ -431,7 +349,7 @@ int advice_fill(struct advice *a)
 		a->rows[i].measured = a->counts[i] == 1 && a->run.gpus == 1 ? a->run.iteration : NAN;
 		status = fill_row(a, net, &a->rows[i]);
 	}
-	free_fixed(&fixed);
+	strategy_fixed_free(&fixed);
 	if (status < 0)
 		return status;
 	compare_checks(a);

@@ -59,6 +59,17 @@ static void set_output(struct strategy_layer *layer, const char *kind, const cha
 	layer->backward_kernels = !is_product ? 1 : is_activated ? 4 : 2;
 	layer->is_sum = strncmp(kind, "add", 3) == 0;
 	layer->is_rows = strncmp(kind, "fc", 2) == 0;
+	layer->is_activated = is_activated;
+}
+
+/* Of "conv2" "conv". */
+static void set_kind(struct strategy_layer *layer, const char *kind, double flops, double batch)
+{
+	size_t length = strcspn(kind, "0123456789");
+
+	if (length < sizeof(layer->kind))
+		snprintf(layer->kind, sizeof(layer->kind), "%.*s", (int)length, kind);
+	layer->flops = batch > 0 && flops > 0 ? flops / batch : 0;
 }
 
 static const char *word(const cJSON *object, const char *key)
@@ -200,6 +211,7 @@ static int make_layers(struct strategy_net *net, const char *path, const cJSON *
 		layer->input_bytes = batch > 0 ? NUMBER_BYTES * numbers : 0;
 		set_output(layer, word(item, "kind"), word(item, "sizes"), word(item, "input"),
 			*word(item, "activation"));
+		set_kind(layer, word(item, "kind"), number(item, "flops"), batch);
 		set_tensors(layer, word(item, "kind"), word(item, "sizes"));
 		if (i > 1)
 			take_output(layer - 1, front, layer->input_bytes);
