@@ -2,15 +2,17 @@
 # pmfit advise against simulation: a network runs on one modelled GPU; from that run alone advise predicts every strategy on several, each
 # with the run's batch; then each is run as predicted (stages, micro-batches, partition) by softgpu with the times of that run
 # (SOFTGPU_TIMES; what the run has no time for, other batches and collectives, takes that of the model's rule), and its iteration timed by
-# the trainer itself: the least of all but the first three (of PipeDream the mean of 8 of 20, without those where it fills and empties). All times are
+# the trainer itself: the least of all but the first three (of PipeDream the mean of 8 of 20, of layer-wise of 20, without those where it fills and
+# empties). All times are
 # SCALE times the device's, in the first run too, so that the hosts' own time does not count, and are printed divided by it. Once with the
 # device's links and once with slow ones, of LINK GB/s (by default 2; 12 for images of ImageNet's size, whose networks have more parameters). A line for each: predicted, its range, simulated, the error (predicted over simulated, less 1),
 # whether it lies in the range, how sure advise is, and "recommended" or "quickest" (of what learns from current weights).
 #
-# Many processes on few processors need longer times to keep pace: GPUS=16,32,64 NETS=vgg11 IMAGES=cifar10 SCALE=200 on two. STRATEGIES: those
-# alone, by default all that the trainers can do.
+# Many processes on few processors need longer times to keep pace, but what takes longer than the rest by itself does not: with LEAST the
+# simulated runs have scales of their own, so that an iteration takes about LEAST ms, with more than 32 GPUs in proportion more:
+# GPUS=16,32,64 NETS=vgg11 IMAGES=cifar10 SCALE=200 LEAST=1000 on two. STRATEGIES: those alone, by default all that the trainers can do.
 #
-#     [NETS="vgg11 resnet18"] [IMAGES="cifar10"] [GPUS=2,4,8] [STRATEGIES="data hybrid"] [LINK=2] [SCALE=8] tests/bench/advise.sh BUILD [PROFILE]
+#     [NETS="vgg11 resnet18"] [IMAGES="cifar10"] [GPUS=2,4,8] [STRATEGIES="data hybrid"] [LINK=2] [SCALE=8] [LEAST=1000] tests/bench/advise.sh BUILD [PROFILE]
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "${1:?usage: advise.sh BUILD [PROFILE]}" && pwd)
@@ -30,17 +32,30 @@ clusters() { # GB/s
 	done
 }
 
-# the simulated iteration, ns: GPUs, strategy, micro-batches, stages, partition
+# GPUs, predicted ns: the scale of a simulated run
+scale_of() {
+	awk -v scale="$SOFTGPU_TIME_SCALE" -v least="${LEAST:-0}" -v gpus="$1" -v t="$2" 'BEGIN {
+		s = least * (gpus > 32 ? gpus / 32 : 1) / (t / scale / 1e6)
+		print !least ? scale : s < 1 ? 1 : int(s) }'
+}
+
+# the simulated iteration, ns: GPUs, strategy, micro-batches, stages, partition, its scale
 simulate() {
 	iterations=$(iterations_of "$2" 10)
+	left=8
 	how=$(options_of "$2" "$3" "$4" "$5")
-	[ "$2" != data ] || how="$how --cycle-ms $SOFTGPU_TIME_SCALE"
+	[ "$2" != data ] || how="$how --cycle-ms $6"
 	ranks=$1
-	[ "$2" != layerwise ] || ranks=$(echo "$4" | awk -F- '{ print NF }') # partitions that are merged leave GPUs out
+	if [ "$2" = layerwise ]; then
+		ranks=$(echo "$4" | awk -F- '{ print NF }') # partitions that are merged leave GPUs out
+		left=$((2 * ranks))
+		iterations=$((24 + left))
+	fi
 	# shellcheck disable=SC2086
-	if SOFTGPU_TIMES=times.tsv timeout "${LIMIT:-240}" pmrun -q -n "$ranks" -o run "--softgpu=$PWD/$links.profile" -- $train --batch \
+	if SOFTGPU_TIMES=times.tsv SOFTGPU_TIME_SCALE=$6 timeout "${LIMIT:-240}" pmrun -q -n "$ranks" -o run "--softgpu=$PWD/$links.profile" -- $train --batch \
 		$((batch * $1)) --iterations $iterations --clock clock $how >log 2>&1 </dev/null; then
-		steady_iteration clock.0 "$iterations" | awk '{ print $1 == "nan" ? $1 : $1 * 1e3 }'
+		steady_iteration clock.0 "$iterations" "$left" |
+			awk -v by="$6" -v scale="$SOFTGPU_TIME_SCALE" '{ print $1 == "nan" ? $1 : $1 * 1e3 * scale / by }'
 	else
 		sed -n 1p log >&2
 		echo nan
@@ -67,7 +82,7 @@ for net in ${NETS:-vgg11 resnet18 mobilenet}; do
 					NR > 1 && $1 > 1 && $3 != "" && $2 !~ /^(1f1b|tensor|zero)/ { gsub("[+]", ",", $10); print $1, $2, $3, $4, $5, $8 == "" ? "-" : $8, $9 == "" ? "-" : $9, $10 == "" ? "-" : $10, $11, $best }' >ways
 			while read -r gpus strategy time low high micro stages partition sure best; do
 				case " ${STRATEGIES:-$strategy} " in *" $strategy "*) ;; *) continue ;; esac
-				echo "$net $images $links $gpus $strategy $time $low $high $(simulate "$gpus" "$strategy" "$micro" "$stages" "$partition") $sure $best"
+				echo "$net $images $links $gpus $strategy $time $low $high $(simulate "$gpus" "$strategy" "$micro" "$stages" "$partition" "$(scale_of "$gpus" "$time")") $sure $best"
 			done <ways >timed
 			awk -v scale="$SOFTGPU_TIME_SCALE" '
 				{ for (i = 6; i <= 9; i++) $i = $i == "nan" ? "nan" : $i / scale; line[NR] = $0; if ($5 == "pipedream" || $5 == "layerwise" || $9 == "nan") next

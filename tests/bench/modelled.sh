@@ -42,14 +42,14 @@ iterations_of() {
 	esac
 }
 
-# a trainer's clock, iterations: an iteration, us, without the first three. Where one begins when the one before has ended (fewer than 16), the
-# least, as hosts' delays only lengthen it. Where batches follow each other, the mean of an even number, without the last eight: iterations
-# may be long and short in turn
+# a trainer's clock, iterations, how many at the end to leave out (8): an iteration, us, without the first three. Where one begins when the one
+# before has ended (fewer than 16), the least, as hosts' delays only lengthen it. Where batches follow each other, the mean of an even number
+# (iterations may be long and short in turn), without the last ones, in which the pipeline empties: the first stage's are as many as are under way
 steady_iteration() {
-	awk -F, -v n="$2" '
+	awk -F, -v n="$2" -v left="${3:-8}" '
 		$4 != "iteration" || $1 < 3 { next }
 		n < 16 { if (!count++ || $7 < least) least = $7 }
-		n >= 16 && $1 > 3 && $1 < n - 8 { sum += $7; count++ }
+		n >= 16 && $1 > 3 && $1 < n - left { sum += $7; count++ }
 		END { print !count ? "nan" : n < 16 ? least : sum / count }' "$1"
 }
 
