@@ -16,7 +16,7 @@
  * and begins a cycle late.
  *
  * Pipelines have micro-batches of other sizes. Where one batch was measured, a part of a layer's time is
- * taken not to shrink with them (advice.c says which); the range is from none to twice that, and a tenth to
+ * taken not to shrink with them (strategy_fixed.h says which); the range is from none to twice that, and a tenth to
  * both sides.
  *
  * What no run was held against has a range from an exchange that is wholly hidden to none hidden, and a

@@ -174,8 +174,8 @@ static double shortest(const struct strategy_net *net, int which, bool has_param
 	return has_parameters ? fmin(least, FIXED_KERNELS * all) : all;
 }
 
-/* Of the forward and backward passes of all layers, each kind looked at once. */
-static void find_fixed(const struct strategy_net *net, double (*part)[2])
+/* strategy_fixed_of_kind of the forward and backward passes of all layers, each kind looked at once. */
+static void find_known(const struct strategy_net *net, double (*known)[2])
 {
 	for (size_t i = 0; i < net->layer_count; i++) {
 		const struct strategy_layer *layer = &net->layers[i];
@@ -183,13 +183,23 @@ static void find_fixed(const struct strategy_net *net, double (*part)[2])
 
 		while (first < i && !(*layer->kind && is_alike(&net->layers[first], layer)))
 			first++;
-		for (int k = STRATEGY_FORWARD; k <= STRATEGY_BACKWARD; k++) {
-			double known = first < i ? part[first][k]
-						 : strategy_fixed_of_kind(net, i, (enum strategy_time)k);
-
-			part[i][k] = isnan(known) ? shortest(net, k, layer->parameter_bytes > 0) : known;
-		}
+		for (int k = STRATEGY_FORWARD; k <= STRATEGY_BACKWARD; k++)
+			known[i][k] = first < i ? known[first][k]
+						: strategy_fixed_of_kind(net, i, (enum strategy_time)k);
 	}
+}
+
+size_t strategy_fixed_count(const struct strategy_net *net)
+{
+	double(*known)[2] = calloc(net->layer_count, sizeof(*known));
+	size_t count = 0;
+
+	if (known)
+		find_known(net, known);
+	for (size_t i = 0; known && i < net->layer_count; i++)
+		count += !isnan(known[i][STRATEGY_FORWARD]) && !isnan(known[i][STRATEGY_BACKWARD]);
+	free(known);
+	return count;
 }
 
 /* What reading a layer's parameters takes: an update reads and writes them and their gradients, and the
@@ -214,7 +224,7 @@ int strategy_fixed_make(
 	static const double shares[] = {0, 1. / 64, 1. / 32, 1. / 16, 1. / 8, 1. / 4, 1. / 2, 1, 2};
 	enum { ROWS = sizeof(shares) / sizeof(*shares), PASSES = 3 };
 	double *at = calloc((PASSES * net->layer_count + 2) * ROWS, sizeof(*at));
-	double(*part)[2] = calloc(net->layer_count, sizeof(*part));
+	double(*known)[2] = calloc(net->layer_count, sizeof(*known));
 
 	*fixed = (struct strategy_net){.layer_count = net->layer_count,
 		.batch_count = ROWS,
@@ -227,8 +237,8 @@ int strategy_fixed_make(
 		.update_calls = net->update_calls};
 	memcpy(fixed->calls, net->calls, sizeof(fixed->calls));
 	fixed->layers = calloc(net->layer_count, sizeof(*fixed->layers));
-	if (!at || !fixed->layers || !part) {
-		free(part);
+	if (!at || !fixed->layers || !known) {
+		free(known);
 		return -ENOMEM;
 	}
 	fixed->device_bytes = at + ROWS;
@@ -237,7 +247,7 @@ int strategy_fixed_make(
 		fixed->device_bytes[r] = shares[r] == 1 && net->device_bytes ? net->device_bytes[0] : NAN;
 	}
 	at += 2 * ROWS;
-	find_fixed(net, part);
+	find_known(net, known);
 	for (size_t i = 0; i < net->layer_count; i++) {
 		const struct strategy_layer *from = &net->layers[i];
 		struct strategy_layer *to = &fixed->layers[i];
@@ -250,8 +260,11 @@ int strategy_fixed_make(
 		at += PASSES * ROWS;
 		for (size_t r = 0; r < ROWS; r++) {
 			for (int k = STRATEGY_FORWARD; k <= STRATEGY_BACKWARD; k++) {
-				double now = pass_of(from, k)[0];
-				double kept = fmin(fmax(times * part[i][k], least * now), now);
+				double now = pass_of(from, k)[0], part = known[i][k], kept;
+
+				if (isnan(part))
+					part = shortest(net, k, from->parameter_bytes > 0);
+				kept = fmin(fmax(times * part, least * now), now);
 
 				pass_of(to, k)[r] = pass_with(
 					shares[r], now, kept, k == STRATEGY_BACKWARD ? 2 * once : once);
@@ -259,7 +272,7 @@ int strategy_fixed_make(
 			to->update[r] = from->update[0];
 		}
 	}
-	free(part);
+	free(known);
 	return 0;
 }
 

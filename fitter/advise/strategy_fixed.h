@@ -18,6 +18,9 @@
  */
 double strategy_fixed_of_kind(const struct strategy_net *net, size_t layer, enum strategy_time which);
 
+/* Layers of whose passes this says it. */
+size_t strategy_fixed_count(const struct strategy_net *net);
+
 /*
  * The same layers with the times that other batches would take, from none to twice the measured one: of a
  * pass `times` the part above does not grow, at least `least` of its time; and it takes no less than that

@@ -1,5 +1,6 @@
 /* An advice in words: see advice_table.h. */
 #include "advice_table.h"
+#include "advise/strategy_fixed.h"
 #include "advise/strategy_torch.h"
 
 #include <math.h>
@@ -194,6 +195,22 @@ static const char *links(const struct advice_print *p, struct arena *arena)
 			    : "");
 }
 
+/* What these predictions were compared with. */
+static const char *held(const struct advice *a, struct arena *arena)
+{
+	const struct advice_way *best = a->pays ? a->pays->best : NULL;
+	const double miss = best ? strategy_miss(best->name) : NAN;
+	const char *text = arena_format(arena,
+		"Such predictions were held against runs on %s modelled GPUs, whose links were known, and none on "
+		"real ones",
+		a->net.is_torch ? "2 and 4" : "2 to 64");
+
+	if (isnan(miss))
+		return arena_format(arena, "%s.", text);
+	return arena_format(
+		arena, "%s: 19 of 20 of %s were within %g%%.", text, strategy_names[best->name], 100 * miss);
+}
+
 static const char *layers(const struct advice *a, struct arena *arena)
 {
 	const struct strategy_net *net = &a->net;
@@ -201,12 +218,13 @@ static const char *layers(const struct advice *a, struct arena *arena)
 
 	for (size_t i = 0; i < net->batch_count; i++)
 		text = arena_format(arena, "%s %g", text, net->batches[i]);
+	if (net->batch_count > 1)
+		return arena_format(arena, "%s: micro-batches lie between them or beyond.", text);
 	return arena_format(arena,
-		net->batch_count > 1
-			? "%s: micro-batches lie between them or beyond."
-			: "%s: of micro-batches of another size a part of each layer's time is taken not to shrink. A run "
-			  "on one GPU with a small batch tells how much.",
-		text);
+		"%s: of micro-batches of another size a part of each layer's time is taken not to shrink, for %zu "
+		"of them what layers of their kind have in common, else at most the shortest. A run on one GPU "
+		"with a small batch tells how much.",
+		text, strategy_fixed_count(net));
 }
 
 /* Which products the plan divides, by the first block's. */
@@ -276,6 +294,7 @@ void advice_assumptions(const struct advice_print *p, struct arena *arena, const
 		"launches, waiting.",
 		print_time(arena, a->run.other), 100 * a->run.other / a->run.iteration);
 	sentences[count++] = layers(a, arena);
+	sentences[count++] = held(a, arena);
 	if (a->net.is_torch)
 		sentences[count++] = strategy_torch_sentence;
 	if (a->net.has_pairs)
