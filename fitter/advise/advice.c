@@ -209,11 +209,6 @@ static const struct advice_way *quickest_but(const struct advice_row *row, const
 	return quickest;
 }
 
-static bool is_zero(enum strategy_name name)
-{
-	return name == STRATEGY_NAME_ZERO_1 || name == STRATEGY_NAME_ZERO_2 || name == STRATEGY_NAME_ZERO_3;
-}
-
 /* Of those that are about as quick as the quickest, the one that is least slow at the worst. */
 static void choose(struct advice_row *row)
 {
@@ -224,8 +219,8 @@ static void choose(struct advice_row *row)
 		if (is_candidate(row, i) && row->ways[i].time <= (1 + PIPE_MISS) * quickest->time &&
 			row->ways[i].high < row->best->high)
 			row->best = &row->ways[i];
-	/* dividing the state is for its memory: as quick as the data's division, it is only more to change */
-	if (row->best && is_zero(row->best->name) && advice_tie(row, &row->ways[STRATEGY_NAME_DATA]) > 0)
+	if (row->best && strategy_is_elaborate(row->best->name) &&
+		advice_tie(row, &row->ways[STRATEGY_NAME_DATA]) > 0)
 		row->best = &row->ways[STRATEGY_NAME_DATA];
 	row->second = quickest_but(row, row->best);
 }

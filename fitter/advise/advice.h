@@ -16,8 +16,8 @@
  * and begins a cycle late.
  *
  * Pipelines have micro-batches of other sizes. Where one batch was measured, a part of a layer's time is
- * taken not to shrink with them (strategy_fixed.h says which); the range is from none to twice that, and a tenth to
- * both sides.
+ * taken not to shrink with them (strategy_fixed.h says which); the range is from none to twice that, and a
+ * tenth to both sides.
  *
  * What no run was held against has a range from an exchange that is wholly hidden to none hidden, and a
  * tenth.
@@ -86,8 +86,8 @@ struct advice_row {
 	size_t gpus;
 	struct advice_way ways[STRATEGY_NAME_COUNT];
 	/* NULL: nothing fits, or nothing else. Best: of those at most a tenth slower than the quickest, the
-	 * one whose range ends first, but data where a stage of ZeRO ties with it; second: the quickest of
-	 * the others. */
+	 * one whose range ends first, but data where one that is strategy_is_elaborate ties with it; second:
+	 * the quickest of the others. */
 	const struct advice_way *best, *second;
 	double measured;             /* NAN: not measured */
 	double efficiency, marginal; /* of the best; marginal: of the GPUs that were added */

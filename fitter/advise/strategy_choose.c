@@ -68,6 +68,11 @@ bool strategy_is_synchronous(enum strategy_name name)
 	return name != STRATEGY_NAME_PIPEDREAM && name != STRATEGY_NAME_LAYERWISE;
 }
 
+bool strategy_is_elaborate(enum strategy_name name)
+{
+	return name == STRATEGY_NAME_TENSOR || (name >= STRATEGY_NAME_ZERO_1 && name <= STRATEGY_NAME_ZERO_3);
+}
+
 static void set_memory(struct strategy_choice *choice, struct strategy_memory needs, double lacks)
 {
 	choice->needs = needs;
@@ -337,6 +342,9 @@ enum strategy_name strategy_best(const struct strategy_choice *choices, bool syn
 		if (is_candidate(choices, (enum strategy_name)i, synchronous) &&
 			(best == STRATEGY_NAME_COUNT || choices[i].time < choices[best].time))
 			best = (enum strategy_name)i;
+	if (best < STRATEGY_NAME_COUNT && strategy_is_elaborate(best) &&
+		strategy_is_tie(choices, best, STRATEGY_NAME_DATA, synchronous))
+		best = STRATEGY_NAME_DATA;
 	return best;
 }
 

@@ -35,6 +35,10 @@ bool strategy_is_synchronous(enum strategy_name name);
  * MLPs. */
 bool strategy_is_validated(enum strategy_name name, const struct strategy_net *net);
 
+/* Does a program divide its state or its layers for it? That is worth its trouble for memory; where it ties
+ * with the batch's division alone, that is recommended. */
+bool strategy_is_elaborate(enum strategy_name name);
+
 extern const char *const strategy_names[];
 
 struct strategy_choice {
@@ -74,7 +78,8 @@ enum { STRATEGY_ZERO_COUNT = 3 };
 void strategy_choose_zero(const struct strategy_net *net, const struct strategy_cluster *cluster,
 	const struct strategy_how *how, struct strategy_choice *choices);
 
-/* The quickest validated one that fits on several workers (STRATEGY_NAME_COUNT: none), if `synchronous`
+/* The quickest validated one that fits on several workers (STRATEGY_NAME_COUNT: none), data where one that is
+ * strategy_is_elaborate ties with it; if `synchronous`
  * without those whose gradients are of older weights. */
 enum strategy_name strategy_best(const struct strategy_choice *choices, bool synchronous);
 

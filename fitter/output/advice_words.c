@@ -181,12 +181,13 @@ static const char *links(const struct advice_print *p, struct arena *arena)
 				    ? arena_format(arena, "%s, assumed as GPUs are %s; --cluster has others",
 					      p->cluster, p->advice->net.device.name)
 				    : arena_format(arena, "%s, not checked", p->cluster);
-	const char *text = arena_format(
-		arena, "Links (%s): %.4g GB/s and %.4g us", basis, c->inside.bandwidth, c->inside.latency / 1e3);
+	const char *text = arena_format(arena, "Links (%s): %.4g GB/s and %.4g us", basis,
+		c->inside.bandwidth, c->inside.latency / 1e3);
 
 	if (c->workers_per_node && c->workers_per_node < p->advice->counts[p->advice->count - 1])
-		text = arena_format(arena, "%s among %zu GPUs of a node, %s%.4g GB/s and %.4g us between nodes",
-			text, c->workers_per_node,
+		text = arena_format(arena,
+			"%s among %zu GPUs of a node, %s%.4g GB/s and %.4g us between nodes", text,
+			c->workers_per_node,
 			c->network_links > 1 ? arena_format(arena, "%g times ", c->network_links) : "",
 			c->between.bandwidth, c->between.latency / 1e3);
 	return arena_format(arena, "%s.%s", text,

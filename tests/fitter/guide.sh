@@ -109,12 +109,14 @@ assert may == ["data", "pipedream", "layerwise"], may
 assert found["recommended"] == "data" and found["sentences"][0].startswith("Recommended: data, "), found["sentences"]
 assert any(said.startswith("From 4 layers measured on one GPU") for said in found["sentences"]), found["sentences"]' || complain "strategy: JSON"
 expect 1 'too few cut points\|no workers' sh -c 'pmfit strategy --cluster cluster --workers 6 --batch 12 b8.json; exit 1'
-# a program of PyTorch, by its call sites: ZeRO's stages are those that runs were held against, and tried ones may be recommended
+# a program of PyTorch, by its call sites: ZeRO's stages and tensor parallelism are those that runs were held against
 sed 's/"forward_ns"/"site": "libtorch_cuda.so+0x1", &/' b8.json >torch.json
 expect 0 '^A PyTorch program: data is DistributedDataParallel' pmfit strategy --cluster cluster --batch 8 torch.json
 pmfit strategy --cluster cluster --batch 8 torch.json >strategies
 grep '^ *zero-' strategies | grep 'no run was held' && complain "ZeRO of PyTorch is untried: $(cat strategies)"
-grep -q '^ *tensor .*no run was held' strategies || complain "tensor parallelism is not untried: $(cat strategies)"
+grep '^ *tensor ' strategies | grep 'no run was held' && complain "tensor parallelism of an MLP is untried: $(cat strategies)"
+# all of these take a quarter here: that which only divides the batch is recommended
+grep -q '^Recommended: data, 4.00' strategies || complain "not data: $(cat strategies)"
 sed 's/forward_ns/forward/' b8.json >broken.json
 expect 1 'broken.json: layer fc0: forward_ns missing' pmfit strategy --cluster cluster broken.json
 expect 1 'batch 8 is in two files' pmfit strategy --cluster cluster b8.json b8.json
