@@ -125,7 +125,7 @@ static int range_pipe(const struct advice *a, const struct strategy_net *net, co
 
 static void consider(struct advice_way *way, enum advice_limit limit, double time)
 {
-	double share = time / way->time;
+	double share = fmin(time / way->time, 1);
 
 	if (share >= LIMITS && share > way->share) {
 		way->limit = limit;
@@ -138,6 +138,9 @@ static void set_limit(const struct advice *a, double gpus, struct advice_way *wa
 	bool pipe = strategy_is_pipe(way->name), whole = pipe || way->name == STRATEGY_NAME_TENSOR;
 	double compute = a->run.iteration - a->run.other;
 
+	/* the first stage reads for all, each of its replicas a part */
+	if (pipe)
+		gpus /= (double)(way->choice.plan.first[1] - way->choice.plan.first[0]);
 	way->limit = ADVICE_COMPUTE;
 	way->share = 0;
 	if (strategy_has_parts(way->name))
@@ -145,7 +148,7 @@ static void set_limit(const struct advice *a, double gpus, struct advice_way *wa
 	if (pipe)
 		consider(way, ADVICE_STAGES, way->time - compute - other_of_pipe(a, gpus));
 	consider(way, ADVICE_INPUT, (whole ? gpus : 1) * a->run.input);
-	consider(way, ADVICE_LAUNCH, fmin(a->run.launch, way->time));
+	consider(way, ADVICE_LAUNCH, a->run.launch);
 	consider(way, ADVICE_OTHER, a->run.other - a->run.input - a->run.launch);
 	if (way->limit == ADVICE_COMPUTE)
 		way->share = fmin(compute / way->time, 1);

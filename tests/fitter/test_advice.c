@@ -279,6 +279,24 @@ static void check_outside(void)
 	advice_free(a);
 }
 
+/* PipeDream's replicas read a part each: no input takes more than the time it is a part of. */
+static void check_readers(void)
+{
+	struct advice *a = prepare(0, 1);
+	const struct advice_way *way;
+
+	a->run.iteration = a->run.quartiles[0] = a->run.quartiles[1] = 18e6;
+	a->run.other = a->run.input = 6e6;
+	CHECK(advice_fill(a) == 0, "fill");
+	way = &a->rows[2].ways[STRATEGY_NAME_PIPEDREAM];
+	CHECK(way->limit == ADVICE_INPUT && near(way->share, 4 * 6e6 / way->time /
+								     (double)(way->choice.plan.first[1] -
+									      way->choice.plan.first[0])),
+		"%s %g of %g", advice_limits[way->limit], way->share, way->time);
+	CHECK(way->choice.plan.first[1] > way->choice.plan.first[0] + 1, "replicas of the first stage");
+	advice_free(a);
+}
+
 static void check_memory(void)
 {
 	struct advice *a = prepare(1e6, 1);
@@ -354,6 +372,7 @@ int main(void)
 	check_parameters();
 	check_measured();
 	check_input();
+	check_readers();
 	check_outside();
 	check_zero();
 	check_memory();
