@@ -130,6 +130,7 @@ static void assign_forward(struct flow_assigning *a)
 			flow_by(a, i, LAYER_RULE_NEXT, FLOW_NOWHERE, i + 1);
 		}
 	free(last);
+	flow_place_loss(a, a->pass->turn);
 }
 
 /* The last step of the pass that touches a parameter's gradient belongs to that parameter. `last`: by place,
@@ -311,6 +312,7 @@ static void assign_backward(struct flow_assigning *a)
 			a->groups[i] = a->groups[i - 1];
 			flow_by(a, i, LAYER_RULE_PREVIOUS, FLOW_NOWHERE, i - 1);
 		}
+	flow_place_loss(a, a->pass->end);
 	free(next);
 	free(last);
 }

@@ -43,6 +43,7 @@
 	X(MODULE, "module", "comes from the layer's module, before it uses its parameters") \
 	X(NEXT, "next", "comes before one of the layer, and nothing else tells") \
 	X(PREVIOUS, "previous", "comes behind one of the layer, and nothing else tells") \
+	X(LOSS, "loss", "comes behind the last layer, or goes back before it does, as a loss") \
 	X(FIRST, "first", "comes before every layer") \
 	X(SERVES, "serves", "updates parameters of the layer") \
 	X(SENDS, "sends", "sends gradients or parameters of the layer") \

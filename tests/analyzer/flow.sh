@@ -12,7 +12,7 @@ complain() {
 	bad=1
 }
 
-for case in each list block kinds cast stale batches mean copies turns twice graph pieces images host norms zero soon saxpy lazy; do
+for case in each list block kinds cast stale batches mean copies turns twice graph pieces images host norms zero soon saxpy lazy middle; do
 	mkdir $case
 	PMHOOK_OUT=$SCRATCH/$case with_hook "$bin/flow_host" $case >$case.truth || complain "$case: ends with $?"
 	if [ $case != graph ]; then # whose calls are not the host's

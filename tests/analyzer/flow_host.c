@@ -26,7 +26,8 @@
  * host: the same, but the loss and its gradient are made on the host. norms: each, and before the update a
  * norm of all gradients is made where the loss was, and copied to the host. zero: each, but the optimizer
  * works on a copy of the parameters' block, from which the block is made again, and gathered from all ranks.
- * saxpy: each, by a function of cuBLAS. lazy: each, but parameters are copied to the device when the first
+ * saxpy: each, by a function of cuBLAS. middle: each, and the loss reads the result of a block in the middle
+ * too, behind the last one. lazy: each, but parameters are copied to the device when the first
  * step needs them, and biases are added by a function of cuDNN.
  */
 #include <cublas_v2.h>
@@ -97,7 +98,8 @@ static cublasHandle_t handle;
 static cudaStream_t stream;
 static int blocks = 6;
 static bool is_list, is_block, is_cast, is_stale, is_batches, is_mean, is_copies, is_turns, is_graph,
-	is_kinds, is_twice, is_pieces, is_images, is_norms, is_host, is_zero, is_soon, is_saxpy, is_lazy;
+	is_kinds, is_twice, is_pieces, is_images, is_norms, is_host, is_zero, is_soon, is_saxpy, is_lazy,
+	is_middle;
 static bool is_again; /* the same batch */
 static int under_way; /* of two batches, which */
 
@@ -244,6 +246,10 @@ static void backward(void)
 		char *copied = activation(5 * BLOCKS_MOST + 12 + b % 16);
 		char *in = b ? activation(5 * b - 1) : batch;
 
+		if (is_middle && b == blocks / 2 - 1) {
+			belongs("t_b", -1);
+			launch(&add_in_place, slope(0), slope(3), NULL, NULL, NULL);
+		}
 		belongs("t_b", 2 * b + 1);
 		launch(&activate_back, slope(1), slope(0), activation(5 * b + 1),
 			is_stale && iteration ? parameters[0].data : NULL, NULL);
@@ -498,10 +504,20 @@ static void go_forward(void)
 	}
 	belongs("-", -1);
 	launch(&loss, loss_room(), activation(5 * blocks - 1), target, NULL, NULL);
+	if (is_middle) {
+		belongs("t_f", 2 * blocks - 1);
+		launch(&loss, activation(5 * blocks + 1), activation(5 * (blocks / 2) - 1), NULL, NULL, NULL);
+	}
 }
 
 static void go_back(void)
 {
+	if (is_middle) {
+		belongs("t_b", -1);
+		launch(&fill, slope(7), NULL, NULL, NULL, NULL);
+		belongs("t_b", 2 * blocks - 1);
+		launch(&loss_back, slope(3), activation(5 * (blocks / 2) - 1), NULL, NULL, NULL);
+	}
 	belongs("t_b", -1);
 	launch(&loss_back, slope(0), activation(5 * blocks - 1), target, NULL, NULL);
 	backward();
@@ -698,6 +714,7 @@ int main(int argc, char **argv)
 	is_soon = strcmp(name, "soon") == 0;
 	is_saxpy = strcmp(name, "saxpy") == 0;
 	is_lazy = strcmp(name, "lazy") == 0;
+	is_middle = strcmp(name, "middle") == 0;
 	is_list = is_graph || is_twice || is_stale || is_batches || is_mean || is_copies || is_turns ||
 		  strcmp(name, "list") == 0;
 	is_kinds = strcmp(name, "kinds") == 0;
@@ -705,7 +722,7 @@ int main(int argc, char **argv)
 	is_cast = is_stale || is_batches || strcmp(name, "cast") == 0;
 	if (blocks < 1 || blocks > BLOCKS_MOST ||
 		!(is_list || is_block || is_cast || is_pieces || is_images || is_norms || is_zero ||
-			is_soon || is_saxpy || is_lazy || strcmp(name, "each") == 0))
+			is_soon || is_saxpy || is_lazy || is_middle || strcmp(name, "each") == 0))
 		errx(1, "usage: flow_host each|list|block|kinds|cast|stale|batches|mean|copies|turns|twice|graph|pieces|"
 			"images|host|norms|zero|soon|saxpy|lazy [BLOCKS [ITERATIONS]]");
 	for (size_t i = 0; i < sizeof(kernels) / sizeof(*kernels); i++, at += strlen(at) + 1)
