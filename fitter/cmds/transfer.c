@@ -460,7 +460,7 @@ const struct command cmd_transfer = {
 		"takes beyond that is learned from the known GPUs (a random forest and boosted trees on the "
 		"descriptions and the roofline's parts, or the same layer's own where that was nearer) and "
 		"carried over. Rows of the GPU that were measured, five or so and of different lengths, correct it: "
-		"a factor, and another one for longer layers.\n"
+		"a factor, another one for longer layers, and a time that each layer takes (launches).\n"
 		"\n"
 		"Each known GPU is also left out and predicted from the others, with as many of its rows as are "
 		"measured of the one asked for: those errors are printed, and make the intervals. With one known "

@@ -9,8 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROWS 1000 /* of a GPU, that take part in learning and in trials: more change little */
-#define DRAWS 20  /* of measured rows, of a GPU that is left out */
+#define ROWS 1000  /* of a GPU, that take part in learning and in trials: more change little */
+#define DRAWS 20   /* of measured rows, of a GPU that is left out */
+#define BRIEF 0.05 /* quantile of known times: so short a layer is launches alone */
 #define MOST_WIDENED 3
 
 /* A GPU that is left out: its rows, and what is said of them without it. */
@@ -31,7 +32,7 @@ struct work {
 	size_t **rows;    /* of each device: measured layers, in random order */
 	size_t *counts;   /* of each device */
 	bool prefer_same; /* the same layer's efficiency is nearer than the learned one */
-	double centre;
+	struct correction_scale scale;
 	struct left_out *left; /* by known device */
 };
 
@@ -147,17 +148,23 @@ static void leave_out(struct work *w)
 	free(bases);
 }
 
-/* The mean of log times of known devices' rows: terms of the correction are around it. */
-static double centre_of(const struct work *w)
+/* Of the log times of known devices' rows, by which the correction's terms are. */
+static struct correction_scale scale_of(const struct work *w)
 {
 	size_t count;
 	size_t *rows = train_rows(w, SIZE_MAX, SIZE_MAX, &count);
-	double sum = 0;
+	double *logs = mem_alloc(count + 1, sizeof(*logs));
+	struct correction_scale scale = {0};
 
-	for (size_t i = 0; i < count; i++)
-		sum += log(w->table->layers[rows[i]].time);
+	for (size_t i = 0; i < count; i++) {
+		logs[i] = log(w->table->layers[rows[i]].time);
+		scale.centre += logs[i] / (double)count;
+	}
+	statistics_sort(logs, count);
+	scale.brief = statistics_quantile_sorted(logs, count, BRIEF);
+	free(logs);
 	free(rows);
-	return sum / (double)count;
+	return scale;
 }
 
 /* From the devices that were left out, but this one. */
@@ -170,7 +177,7 @@ static struct correction prior_without(const struct work *w, size_t without)
 	for (size_t k = 0; k < w->known_count && w->known_count > 1; k++)
 		if (k != without)
 			residuals[count++] = w->left[k].residual;
-	prior = correction_prior(w->centre, residuals, count);
+	prior = correction_prior(&w->scale, residuals, count);
 	free(residuals);
 	return prior;
 }
@@ -230,24 +237,44 @@ static double normal_quantile(double confidence)
 	return student_quantile(confidence, 1e9);
 }
 
-/* The factor with which the intervals would have held as often as they say: each device counts alike. */
+/* A row of a device that was left out, with its share of all rows of that device. */
+struct surprise {
+	double size, share;
+};
+
+static int by_size(const void *left, const void *right)
+{
+	const struct surprise *a = left, *b = right;
+
+	return (a->size > b->size) - (a->size < b->size);
+}
+
+/* The factor with which intervals would have held as often as they say over all devices, each of which counts
+ * alike; NAN: nothing was tried. */
 static double widened_of(const struct work *w)
 {
 	const double usual = normal_quantile(w->how->confidence);
-	double sum = 0;
-	size_t count = 0;
+	struct surprise *all;
+	double held = 0, factor = NAN;
+	size_t count = 0, room = 0, devices = 0;
 
-	for (size_t k = 0; k < w->known_count && w->known_count > 1; k++) {
-		struct left_out *left = &w->left[k];
+	for (size_t k = 0; k < w->known_count; k++)
+		room += w->left[k].surprise_count;
+	all = mem_alloc(room + 1, sizeof(*all));
+	for (size_t k = 0; k < w->known_count; k++) {
+		const struct left_out *left = &w->left[k];
 
-		if (!left->surprise_count)
-			continue;
-		statistics_sort(left->surprise, left->surprise_count);
-		sum += statistics_quantile_sorted(left->surprise, left->surprise_count, w->how->confidence) /
-		       usual;
-		count++;
+		for (size_t i = 0; i < left->surprise_count; i++)
+			all[count++] = (struct surprise){left->surprise[i], 1 / (double)left->surprise_count};
+		devices += left->surprise_count > 0;
 	}
-	return count > 0 ? fmin(fmax(sum / (double)count, 1), MOST_WIDENED) : NAN;
+	qsort(all, count, sizeof(*all), by_size);
+	for (size_t i = 0; i < count && held < w->how->confidence * (double)devices; i++) {
+		held += all[i].share;
+		factor = fmin(fmax(all[i].size / usual, 1), MOST_WIDENED);
+	}
+	free(all);
+	return factor;
 }
 
 static void report_trials(const struct work *w, struct transfer *transfer)
@@ -303,7 +330,7 @@ static void predict(struct work *w, struct transfer *transfer)
 	const size_t drawn = w->counts[w->target];
 	size_t *asked = mem_alloc(t->count + 1, sizeof(*asked)), count = drawn;
 	double *predicted = mem_alloc(drawn + 1, sizeof(double)),
-	       *measured = mem_alloc(drawn + 1, sizeof(double));
+	       *measured = mem_alloc(drawn + 1, sizeof(double)), variance;
 	struct base base, shifted;
 	struct correction correction;
 
@@ -319,7 +346,7 @@ static void predict(struct work *w, struct transfer *transfer)
 	}
 	correction = prior_without(w, SIZE_MAX);
 	correction = correction_after(&correction, predicted, measured, drawn);
-	transfer->factor = exp(correction.terms[0]);
+	transfer->factor = exp(correction_apply(&correction, w->scale.centre, &variance) - w->scale.centre);
 	shifted = (struct base){
 		base.learned + drawn, base.same + drawn, base.plain + drawn, base.same_on + drawn};
 	answer_all(w, transfer, &correction, &shifted, asked + drawn);
@@ -343,13 +370,13 @@ const char *transfer_predict(struct transfer *transfer, const struct transfer_ta
 	if (!w.known_count) {
 		bad = "no layer was measured on another GPU";
 	} else {
-		w.centre = centre_of(&w);
+		w.scale = scale_of(&w);
 		w.prefer_same = true;
 		if (w.known_count > 1)
 			leave_out(&w);
 		for (size_t k = 0; k < w.known_count && w.known_count > 1; k++)
 			w.left[k].residual = correction_measure(
-				w.centre, w.left[k].predicted, w.left[k].measured, w.left[k].count);
+				&w.scale, w.left[k].predicted, w.left[k].measured, w.left[k].count);
 		for (size_t k = 0; k < w.known_count && w.known_count > 1; k++)
 			try_left_out(&w, k, w.counts[target]);
 		transfer->widened = widened_of(&w);

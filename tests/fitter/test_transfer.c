@@ -1,7 +1,7 @@
 /*
  * Layers on another GPU: rates and tables are read or refused with a reason, a correction is that of a dense
  * solution, the same layer's efficiency is the ratio of rooflines, GPUs of a known law are predicted, five
- * rows find a GPU's factor, and nothing depends on threads.
+ * rows find a GPU's factor or its late launches, and nothing depends on threads.
  */
 #include "../analyzer/check.h"
 #include "base/random.h"
@@ -31,63 +31,104 @@ static void test_rates(void)
 		CHECK(transfer_rate(wrong[i]) < 0, "'%s' is taken for a rate", wrong[i]);
 }
 
+/* The correction's terms at a prediction, in these tests' scale. */
+static const struct correction_scale scale = {11, 9.5};
+
+static void terms_at(double predicted, double z[CORRECTION_TERMS])
+{
+	z[0] = 1;
+	z[1] = (predicted - 11) / 2;
+	z[2] = predicted < 9.5 ? 1 : exp(9.5 - predicted);
+}
+
+/* v I + Z P Z', P of the variances p. */
+static void fill_covariance(
+	double *matrix, const double *predicted, size_t count, const double p[CORRECTION_TERMS], double v)
+{
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < count; j++) {
+			double a[CORRECTION_TERMS], b[CORRECTION_TERMS];
+
+			terms_at(predicted[i], a);
+			terms_at(predicted[j], b);
+			matrix[i * count + j] = i == j ? v : 0;
+			for (size_t k = 0; k < CORRECTION_TERMS; k++)
+				matrix[i * count + j] += a[k] * p[k] * b[k];
+		}
+}
+
 /* Rows with covariance v I + Z P Z' and the errors e: by its Cholesky factor, without Woodbury's identity. */
 static void test_correction(void)
 {
-	enum { N = 5 };
+	enum { N = 5, T = CORRECTION_TERMS };
 	const double predicted[N] = {10, 11, 12.5, 14, 9}, off[N] = {0.31, 0.22, 0.4, 0.55, 0.2};
-	const struct correction_residual left[2] = {{{0.5, 0.3}, 0.04}, {{-0.7, 0.1}, 0.02}};
-	struct correction prior = correction_prior(11, left, 2), after;
-	const double p[2] = {(0.25 + 0.49) / 2, (0.09 + 0.01) / 2};
-	double measured[N], matrix[N * N], solved[N], surprise = 0, variance;
+	const struct correction_residual left[2] = {{{0.5, 0.3, 0.6}, 0.04}, {{-0.7, 0.1, 0.2}, 0.02}};
+	struct correction prior = correction_prior(&scale, left, 2), after;
+	const double p[T] = {(0.25 + 0.49) / 2, (0.09 + 0.01) / 2, (0.36 + 0.04) / 2};
+	double measured[N], matrix[N * N], solved[N], z[T], surprise = 0, variance, said, expected = 13;
 
-	CHECK(near(prior.covariance[0], p[0], 1e-12) && near(prior.covariance[3], p[1], 1e-12) &&
-			near(prior.variance, 0.03, 1e-12),
+	CHECK(near(prior.covariance[0], p[0], 1e-12) && near(prior.covariance[4], p[1], 1e-12) &&
+			near(prior.covariance[8], p[2], 1e-12) && near(prior.variance, 0.03, 1e-12),
 		"the prior is not the mean of what others lacked");
 	for (int pass = 0; pass < 2; pass++) { /* the second with the noise that the first gives */
-		double noise = 0.03, terms[2] = {0, 0};
+		double noise = 0.03, terms[T] = {0};
 
 		if (pass == 1)
 			noise *= fmax((5 + surprise) / (5.0 + N), 0.7);
 		for (size_t i = 0; i < N; i++) {
 			measured[i] = predicted[i] + off[i];
 			solved[i] = off[i];
-			for (size_t j = 0; j < N; j++)
-				matrix[i * N + j] = p[0] +
-						    p[1] * (predicted[i] - 11) / 2 * (predicted[j] - 11) / 2 +
-						    (i == j ? noise : 0);
 		}
+		fill_covariance(matrix, predicted, N, p, noise);
 		CHECK(cholesky_factor(matrix, N), "the covariance is not positive definite");
 		cholesky_solve(matrix, N, solved);
 		for (size_t i = 0; i < N; i++) {
 			surprise += pass == 0 ? off[i] * solved[i] : 0;
-			terms[0] += p[0] * solved[i];
-			terms[1] += p[1] * (predicted[i] - 11) / 2 * solved[i];
+			terms_at(predicted[i], z);
+			for (size_t k = 0; k < T; k++)
+				terms[k] += p[k] * z[k] * solved[i];
 		}
 		if (pass == 0)
 			continue;
 		after = correction_after(&prior, predicted, measured, N);
 		CHECK(near(after.variance, noise, 1e-9), "noise %g, not %g", after.variance, noise);
-		CHECK(near(after.terms[0], terms[0], 1e-9) && near(after.terms[1], terms[1], 1e-9),
-			"terms %g %g, not %g %g", after.terms[0], after.terms[1], terms[0], terms[1]);
+		for (size_t k = 0; k < T; k++)
+			CHECK(near(after.terms[k], terms[k], 1e-9), "term %zu: %g, not %g", k, after.terms[k],
+				terms[k]);
 	}
-	CHECK(near(correction_apply(&after, 13, &variance), 13 + after.terms[0] + after.terms[1], 1e-12),
-		"a correction is not applied");
-	CHECK(variance > after.variance && variance < prior.variance + p[0] + p[1], "variance %g", variance);
+	terms_at(13, z);
+	for (size_t k = 0; k < T; k++)
+		expected += after.terms[k] * z[k];
+	said = correction_apply(&after, 13, &variance);
+	CHECK(near(said, expected, 1e-12), "a correction is not applied: %g, not %g", said, expected);
+	CHECK(variance > after.variance && variance < prior.variance + p[0] + p[1] + p[2], "variance %g",
+		variance);
 	after = correction_after(&prior, predicted, measured, 0);
 	CHECK(after.terms[0] == 0 && after.variance == prior.variance, "no rows correct something");
 }
 
-/* Residuals that are a line: its terms, and no variance. One row: a factor alone. */
+/* Residuals that are terms: they are found, and no variance. One row: mostly a factor. */
 static void test_measure(void)
 {
-	const double predicted[4] = {8, 10, 12, 14}, measured[4] = {8.1, 10.3, 12.5, 14.7};
-	struct correction_residual r = correction_measure(10, predicted, measured, 4);
+	const double terms[CORRECTION_TERMS] = {0.3, 0.2, -0.4};
+	double predicted[20], measured[20];
+	struct correction_residual r;
 
-	CHECK(near(r.terms[0], 0.3, 1e-9) && near(r.terms[1], 0.2, 1e-9) && r.variance < 1e-12,
-		"line %g %g %g", r.terms[0], r.terms[1], r.variance);
-	r = correction_measure(10, predicted, measured, 1);
-	CHECK(near(r.terms[0], 0.1, 1e-9) && r.terms[1] == 0, "one row: %g %g", r.terms[0], r.terms[1]);
+	for (size_t i = 0; i < 20; i++) {
+		double z[CORRECTION_TERMS];
+
+		predicted[i] = measured[i] = 9 + 0.25 * (double)i;
+		terms_at(predicted[i], z);
+		for (size_t k = 0; k < CORRECTION_TERMS; k++)
+			measured[i] += terms[k] * z[k];
+	}
+	r = correction_measure(&scale, predicted, measured, 20);
+	for (size_t k = 0; k < CORRECTION_TERMS; k++)
+		CHECK(near(r.terms[k], terms[k], 0.03), "term %zu: %g, not %g", k, r.terms[k], terms[k]);
+	CHECK(r.variance < 1e-5, "variance %g", r.variance);
+	r = correction_measure(&scale, &(double){11}, &(double){11.1}, 1);
+	CHECK(r.terms[0] > 0.08 && r.terms[0] < 0.1 && fabs(r.terms[1]) < 0.01 && r.terms[2] < 0.02,
+		"one row: %g %g %g", r.terms[0], r.terms[1], r.terms[2]);
 }
 
 /* GPU d: its rates, and what share of them it reaches. */
@@ -195,6 +236,29 @@ static void test_known_law(void)
 	transfer_table_free(&t);
 }
 
+/* A GPU as quick as the others whose every layer takes 0.5 ms more, up to three times the time of short ones:
+ * its five rows say so, and long layers are left alone. */
+static void test_late_launches(void)
+{
+	const struct transfer_how how = {.learn = {.seed = 1, .threads = 1}, .confidence = 0.95};
+	struct transfer_table t;
+	struct transfer transfer;
+	double truth[60], held, error;
+
+	make(&t, 4, 5, false, truth);
+	for (size_t k = 0; k < t.count; k++)
+		if (t.layers[k].device == SLOW)
+			t.layers[k].time = t.layers[k].time / 2 + 5e5;
+	for (size_t i = 0; i < 60; i++)
+		truth[i] = truth[i] / 2 + 5e5;
+	CHECK(!transfer_predict(&transfer, &t, SLOW, &how), "no answer");
+	error = error_of(&transfer, truth, &held);
+	CHECK(error < 0.15, "launches of 0.5 ms: %g", error);
+	CHECK(held > 0.85, "held %g", held);
+	transfer_free(&transfer);
+	transfer_table_free(&t);
+}
+
 /* The slow one is known, another is asked for: left out, it is as far off as it is unlike the others. */
 static void test_left_out(void)
 {
@@ -267,6 +331,7 @@ int main(void)
 	test_correction();
 	test_measure();
 	test_known_law();
+	test_late_launches();
 	test_left_out();
 	test_same_layer();
 	test_no_answer();
