@@ -80,8 +80,9 @@ struct worker {
 struct stage {
 	double forward, backward, input; /* input: of the first, which reads; else 0 */
 	double update, exchange;         /* of all stages of its workers, at the first of them */
-	double first_layer, last_layer;  /* of the backward pass */
-	bool is_layer;                   /* one alone */
+	double readers, last_layer;      /* of the backward pass: from the last layer that reads the stage's
+					  * input on; of the last layer */
+	bool is_layer, is_last_reader;   /* one alone; the last layer is one of the readers */
 	size_t inputs;                   /* micro-batches whose input it has room for */
 	double input_bytes;              /* of a micro-batch */
 };
@@ -221,8 +222,8 @@ static bool forward(struct replay *r, struct worker *w, const struct strategy_st
 	return true;
 }
 
-/* Recomputation does not wait for the gradient. There is one gradient of the input, which goes before the
- * first layer makes the next. */
+/* Recomputation does not wait for the gradient. There is one gradient of the input, which goes before a layer
+ * that reads the input makes the next. */
 static bool backward(struct replay *r, struct worker *w, const struct strategy_step *step)
 {
 	const struct stage *stage = &r->stages[step->stage];
@@ -235,7 +236,9 @@ static bool backward(struct replay *r, struct worker *w, const struct strategy_s
 	if (r->recomputes)
 		begin = fmax(begin, output) + stage->forward;
 	begin = fmax(begin, m->came[GRADIENTS]);
-	w->free_at = fmax(begin + stage->backward - stage->first_layer, input) + stage->first_layer;
+	if (stage->is_last_reader)
+		begin = fmax(begin, input);
+	w->free_at = fmax(begin + stage->backward - stage->readers, input) + stage->readers;
 	m->used = stage->is_layer ? w->free_at : begin + stage->last_layer;
 	m->made[GRADIENTS] = m->done = w->free_at;
 	w->backward = (struct last){true, step->micro_batch};
@@ -279,6 +282,26 @@ static double adding_share(const struct strategy_plan *plan, size_t stage)
 				      : 1 - (double)replicas_of(plan, stage) / (double)plan->micro_batches;
 }
 
+/*
+ * The last of the layers begin ... end-1 that reads what comes into layer `begin`. Where layers add branches,
+ * one begins there (strategy_net_read): it ends at the addition, or is a product of what came in, whose size
+ * is not that of the layer in front of it.
+ */
+static size_t last_reader(const struct strategy_net *net, size_t begin, size_t end)
+{
+	size_t sum = begin;
+
+	while (sum < end && !net->layers[sum].is_sum)
+		sum++;
+	if (begin == 0 || sum == end)
+		return begin;
+	for (size_t i = begin + 1; i < sum; i++)
+		if (fabs(net->layers[i].input_bytes - net->layers[i - 1].output_bytes) > 0.5 &&
+			fabs(net->layers[i].input_bytes - net->layers[begin].input_bytes) < 0.5)
+			return i;
+	return sum;
+}
+
 static void set_stages(struct replay *r, const struct strategy_net *net, const struct strategy_how *how)
 {
 	const struct strategy_plan *plan = r->plan;
@@ -289,6 +312,7 @@ static void set_stages(struct replay *r, const struct strategy_net *net, const s
 		size_t begin = plan->cut[s], end = plan->cut[s + 1], place = s % strategy_places(plan);
 		size_t first = plan->first[place];
 		struct stage *stage = &r->stages[s], *home = &r->stages[place];
+		size_t reader;
 		double slow = 0;
 
 		for (size_t i = first; i < plan->first[place + 1]; i++)
@@ -302,7 +326,9 @@ static void set_stages(struct replay *r, const struct strategy_net *net, const s
 		if (strategy_follows(plan) && strategy_depth(plan, s) > 1)
 			home->update += slow * strategy_new_version(
 						       cluster, strategy_parameter_bytes(net, begin, end));
-		stage->first_layer = slow * strategy_layer_time(net, begin, STRATEGY_BACKWARD, micro);
+		reader = last_reader(net, begin, end);
+		stage->readers = slow * strategy_time_of(net, begin, reader + 1, STRATEGY_BACKWARD, micro);
+		stage->is_last_reader = reader + 1 == end;
 		stage->last_layer = slow * strategy_layer_time(net, end - 1, STRATEGY_BACKWARD, micro);
 		stage->is_layer = end - begin == 1;
 		stage->inputs = strategy_depth(plan, s) + (strategy_follows(plan) ? 1 : 0);
