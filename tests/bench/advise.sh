@@ -2,9 +2,8 @@
 # pmfit advise against simulation: a network runs on one modelled GPU; from that run alone advise predicts every strategy on several, each
 # with the run's batch; then each is run as predicted (stages, micro-batches, partition) by softgpu with the times of that run
 # (SOFTGPU_TIMES; what the run has no time for, other batches and collectives, takes that of the model's rule), and its iteration timed by
-# the trainer itself: the least of all but the first three (of PipeDream the mean of 8 of 20, of layer-wise of 20, without those where it fills and
-# empties). All times are
-# SCALE times the device's, in the first run too, so that the hosts' own time does not count, and are printed divided by it. Once with the
+# the trainer itself: the least of all but the first three (of PipeDream and layer-wise the mean of those that neither fill nor empty the pipeline). All times
+# are SCALE times the device's, in the first run too, so that the hosts' own time does not count, and are printed divided by it. Once with the
 # device's links and once with slow ones, of LINK GB/s (by default 2; 12 for images of ImageNet's size, whose networks have more parameters). A line for each: predicted, its range, simulated, the error (predicted over simulated, less 1),
 # whether it lies in the range, how sure advise is, and "recommended" or "quickest" (of what learns from current weights).
 #
@@ -46,6 +45,7 @@ simulate() {
 	how=$(options_of "$2" "$3" "$4" "$5")
 	[ "$2" != data ] || how="$how --cycle-ms $6"
 	ranks=$1
+	[ "$2" != pipedream ] || left=$(((ranks + $3 - 1) / $3))
 	if [ "$2" = layerwise ]; then
 		ranks=$(echo "$4" | awk -F- '{ print NF }') # partitions that are merged leave GPUs out
 		left=$((2 * ranks))

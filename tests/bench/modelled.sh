@@ -44,13 +44,16 @@ iterations_of() {
 
 # a trainer's clock, iterations, how many at the end to leave out (8): an iteration, us, without the first three. Where one begins when the one
 # before has ended (fewer than 16), the least, as hosts' delays only lengthen it. Where batches follow each other, the mean of an even number
-# (iterations may be long and short in turn), without the last ones, in which the pipeline empties: the first stage's are as many as are under way
+# (iterations may be long and short in turn), without the last ones, in which the pipeline empties: the first stage's are as many as are under way.
+# Of large batches a set of data has fewer than were asked for
 steady_iteration() {
 	awk -F, -v n="$2" -v left="${3:-8}" '
 		$4 != "iteration" || $1 < 3 { next }
-		n < 16 { if (!count++ || $7 < least) least = $7 }
-		n >= 16 && $1 > 3 && $1 < n - left { sum += $7; count++ }
-		END { print !count ? "nan" : n < 16 ? least : sum / count }' "$1"
+		n < 16 { if (!count++ || $7 < least) least = $7; next }
+		{ time[$1] = $7; end = $1 + 1 }
+		END {
+			for (i = 4; i < end - left; i++) { sum += time[i]; count++ }
+			print !count ? "nan" : n < 16 ? least : sum / count }' "$1"
 }
 
 # strategy, key: a field of what `pmfit strategy --csv` printed into `predicted`; a partition of several cuts is in quotes
