@@ -43,7 +43,7 @@ struct strategy_layer {
 	char *name;
 	char kind[16]; /* "conv", "norm"; "": not known */
 	double flops;  /* of a sample's forward pass; 0: not known */
-	bool is_activated;
+	bool is_product, is_activated; /* a convolution or a dense layer; by a call of its own */
 	double parameter_bytes, tensor_bytes[STRATEGY_TENSORS];
 	/* Tensors of the input's size that are left between the product in front and this one, of PyTorch's
 	 * modules with named products: what an activation begins with, where sizes agree (GELU and the like

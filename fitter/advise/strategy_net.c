@@ -55,10 +55,12 @@ static void set_output(struct strategy_layer *layer, const char *kind, const cha
 	if (layer->output_bytes <= 0)
 		layer->output_bytes = layer->input_bytes;
 	layer->kept_bytes = layer->output_bytes * (is_product && is_activated ? 2 : 1);
-	/* gradients of weights and of the input, and before them of an activation and of biases */
-	layer->backward_kernels = !is_product ? 1 : is_activated ? 4 : 2;
 	layer->is_sum = strncmp(kind, "add", 3) == 0;
 	layer->is_rows = strncmp(kind, "fc", 2) == 0;
+	/* gradients of weights and of the input, or of both that are added; before them of an activation, and
+	 * with it of biases */
+	layer->backward_kernels = is_product ? (is_activated ? 4 : 2) : (layer->is_sum ? 2 : 1) + is_activated;
+	layer->is_product = is_product;
 	layer->is_activated = is_activated;
 }
 

@@ -22,10 +22,9 @@ struct search {
 	double slow; /* the slowest worker's factor */
 };
 
-/* A product has gradients of weights and of its input. */
 static bool is_product(const struct strategy_layer *layer)
 {
-	return layer->parameter_bytes > 0 && layer->backward_kernels >= 2;
+	return layer->parameter_bytes > 0 && layer->is_product;
 }
 
 /* Its input is the output of the layer in front of it, and not a branch's. */

@@ -1,9 +1,47 @@
-/* Pipelines of networks with branches: which layers wait until a stage's gradient has gone, by hand. */
+/* Networks with branches: what is read of their layers, and in pipelines, by hand, which of them wait until a
+ * stage's gradient has gone. */
 #include "../analyzer/check.h"
 #include "advise/strategy.h"
 #include "chain.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LAYER(kind, sizes, activation) \
+	"{\"layer\": \"" kind "\", \"kind\": \"" kind "\", \"sizes\": \"" sizes \
+	"\", \"input\": \"2x4x4x4\", \"activation\": \"" activation \
+	"\", \"parameters\": 9, \"flops\": 600, \"forward_ns\": 1, \"backward_ns\": 2, \"update_ns\": 1}"
+
+/* Backward a product is two kernels and an addition two, to where both come from; an activation is one more,
+ * and of a product one for its biases. */
+static void check_read(void)
+{
+	static const char text[] = "{\"layers\": [" LAYER("conv1", "3x3x4->4 s1 p1", "") ", " LAYER(
+		"conv12", "3x3x4->4 s1 p1", "relu") ", " LAYER("norm3", "4", "") ", " LAYER("norm4", "4",
+		"relu") ", " LAYER("add1", "", "") ", " LAYER("add2", "", "relu") "]}";
+	static const double kernels[] = {2, 4, 1, 2, 2, 3};
+	static const char *const kinds[] = {"conv", "conv", "norm", "norm", "add", "add"};
+	char path[] = "/tmp/branches.XXXXXX";
+	const char *paths[] = {path};
+	struct strategy_net net;
+	int file = mkstemp(path);
+
+	CHECK(file >= 0 && write(file, text, strlen(text)) == (ssize_t)strlen(text), "file");
+	close(file);
+	CHECK(strategy_net_read(&net, paths, 1) == 0 && net.layer_count == 6, "%s", net.error);
+	for (size_t i = 0; i < net.layer_count; i++) {
+		const struct strategy_layer *l = &net.layers[i];
+
+		CHECK(near(l->backward_kernels, kernels[i]) && strcmp(l->kind, kinds[i]) == 0 &&
+				l->is_product == (i < 2) && l->is_activated == (i % 2 == 1) &&
+				near(l->flops, 300),
+			"%s: %g kernels, %s, %g", l->name, l->backward_kernels, l->kind, l->flops);
+	}
+	strategy_net_free(&net);
+	unlink(path);
+}
 
 /*
  * Two stages, of one layer without times and of three of backward 1, two micro-batches, messages of 10.
@@ -46,6 +84,7 @@ static void check_branches(void)
 
 int main(void)
 {
+	check_read();
 	check_branches();
 	return check_end();
 }

@@ -25,7 +25,7 @@ static void init(struct chain *chain, struct strategy_cluster *cluster)
 		layer->parameter_bytes = parameters[i];
 		layer->input_bytes = in[i];
 		layer->output_bytes = layer->kept_bytes = out[i];
-		layer->backward_kernels = parameters[i] > 0 ? 2 : 1;
+		layer->is_product = parameters[i] > 0;
 	}
 }
 
@@ -89,7 +89,7 @@ static double least(const struct strategy_net *net, const struct strategy_cluste
 	if (divided && layer->is_sum)
 		return INFINITY;
 	in = i > 0 && in > 0 ? strategy_all_reduce(cluster, 0, cluster->workers, in) : 0;
-	if (layer->backward_kernels < 2)
+	if (!layer->is_product)
 		return once * batch / (divided ? n : 1) + least(net, cluster, batch, i + 1, divided);
 	if (divided)
 		return once * batch / n + strategy_all_reduce(cluster, 0, cluster->workers, out) +
@@ -121,8 +121,8 @@ static void check_all_sequences(void)
 			*layer->forward = (double)random_below(&random, 30);
 			*layer->backward = (double)random_below(&random, 60);
 			layer->parameter_bytes = random_below(&random, 2) ? 8 : 0;
-			layer->backward_kernels = layer->parameter_bytes > 0 ? 2 : 1;
-			layer->is_sum = layer->backward_kernels < 2 && random_below(&random, 4) == 0;
+			layer->is_product = layer->parameter_bytes > 0;
+			layer->is_sum = !layer->is_product && random_below(&random, 4) == 0;
 			layer->input_bytes = before;
 			before = layer->output_bytes = 1 + (double)random_below(&random, 40);
 		}
