@@ -350,12 +350,12 @@ enum strategy_name strategy_best(const struct strategy_choice *choices, bool syn
 
 double strategy_miss(enum strategy_name name)
 {
-	static const double misses[STRATEGY_NAME_COUNT] = {[STRATEGY_NAME_DATA] = 0.02,
+	static const double misses[STRATEGY_NAME_COUNT] = {[STRATEGY_NAME_DATA] = 0.03,
 		[STRATEGY_NAME_MODEL] = 0.02,
-		[STRATEGY_NAME_GPIPE] = 0.04,
-		[STRATEGY_NAME_PIPEDREAM] = 0.01,
-		[STRATEGY_NAME_HYBRID] = 0.04,
-		[STRATEGY_NAME_LAYERWISE] = 0.08,
+		[STRATEGY_NAME_GPIPE] = 0.03,
+		[STRATEGY_NAME_PIPEDREAM] = 0.03,
+		[STRATEGY_NAME_HYBRID] = 0.02,
+		[STRATEGY_NAME_LAYERWISE] = 0.04,
 		[STRATEGY_NAME_TENSOR] = 0.04,
 		[STRATEGY_NAME_ZERO_1] = 0.03,
 		[STRATEGY_NAME_ZERO_2] = 0.03,
