@@ -94,7 +94,8 @@ struct strategy_net {
 /*
  * Reads what `pmanalyze layers --json` printed of runs on one GPU, one file for each batch. Where layers add
  * branches, the network may only be cut behind an addition, and behind the last one anywhere: what a branch
- * begins with is not in the file. 0 or -errno; strategy_net_free in either case.
+ * begins with is not in the file. Where products have several rows for a sample, as transformers of images
+ * do, which another layer tells, the network is opaque. 0 or -errno; strategy_net_free in either case.
  */
 int strategy_net_read(struct strategy_net *net, const char *const *paths, size_t path_count);
 void strategy_net_free(struct strategy_net *net);

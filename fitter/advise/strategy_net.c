@@ -237,6 +237,35 @@ static int make_layers(struct strategy_net *net, const char *path, const cJSON *
 	return 0;
 }
 
+/* Of a sample, where there are so many of these for each. */
+static void scale_sizes(struct strategy_layer *layer, double rows)
+{
+	layer->input_bytes *= rows;
+	layer->output_bytes *= rows;
+	layer->kept_bytes *= rows;
+}
+
+/* A product of rows has several for a sample (patches of an image, say) where another layer has the batch:
+ * what lies between the two is not in the file. */
+static void count_rows(struct strategy_net *net, const cJSON *list, double batch)
+{
+	const cJSON *item;
+	double numbers;
+	size_t i = 0;
+
+	cJSON_ArrayForEach (item, list) {
+		const double own = batch_of(word(item, "input"), &numbers);
+
+		if (own > 0 && fabs(own - batch) > 0.5) {
+			scale_sizes(&net->layers[i], own / batch);
+			net->is_opaque = true;
+		}
+		i++;
+	}
+	for (i = 0; i < net->layer_count && net->is_opaque; i++)
+		net->layers[i].may_cut = false;
+}
+
 /* Puts the value at a place of the rows' column; those from there on move up. */
 static void insert(double *row, size_t count, size_t place, double value)
 {
@@ -273,6 +302,8 @@ static int add_times(struct strategy_net *net, const char *path, const cJSON *ro
 			net->layer_count);
 	if (batch <= 0)
 		return fail(net, path, "no layer states the batch (\"input\": \"64x3x32x32\")");
+	if (net->batch_count == 0)
+		count_rows(net, list, batch);
 	while (place < net->batch_count && net->batches[place] < batch)
 		place++;
 	if (place < net->batch_count && net->batches[place] <= batch)
@@ -371,9 +402,7 @@ void strategy_net_rows(struct strategy_net *net, double batch)
 	for (size_t i = 0; i < net->layer_count; i++) {
 		struct strategy_layer *layer = &net->layers[i];
 
-		layer->input_bytes *= rows;
-		layer->output_bytes *= rows;
-		layer->kept_bytes *= rows;
+		scale_sizes(layer, rows);
 		layer->may_cut = false;
 	}
 }

@@ -280,7 +280,7 @@ void advise_read_runs(struct advice *a, char *const *runs, size_t count, double 
 		refuse(&r, r.name, "--batch is of one run on one GPU, not of %zu", r.layer_count);
 	compare_batches(&r);
 	status = strategy_net_read(&a->net, (const char *const *)r.layers, r.layer_count);
-	if (status == 0 && r.is_given && a->net.is_torch)
+	if (status == 0 && (r.is_given || a->net.is_opaque) && a->net.is_torch && r.layer_count == 1)
 		status = read_pairs(&r);
 	sweep_child_remove(r.folder);
 	if (status < 0) /* the error begins with the file's name and ": " */

@@ -177,6 +177,8 @@ static void check_read(void)
 		{"b.0.down", "fc4", "16->4", "16x16", "64"}, {"b.0.f.0", "fc5", "4->4", "16x4", "16"},
 		{"b.0.f.2", "fc6", "4->2", "16x4", "8"}, {"b.0.k", "fc7", "4->2", "16x4", "8"},
 		{"b.0.v", "fc8", "4->2", "16x4", "8"}};
+	static const char *const patches[][5] = {{"p", "conv1", "2x2x3->6 s2 p0", "8x3x4x4", "72"},
+		{"b.0.f", "fc1", "6->2", "32x6", "12"}, {"b.1.f", "fc2", "2->2", "32x2", "4"}};
 	static const size_t betweens[] = {0, 2, 0, 1, 0, 0, 0, 0};
 	static const double weights[] = {50, 32, 8, 72, 16};
 	static const size_t units[] = {STRATEGY_ROOT, 1, 1, 2, STRATEGY_ROOT};
@@ -199,6 +201,17 @@ static void check_read(void)
 	for (size_t i = 0; i < net.layer_count; i++)
 		CHECK(net.layers[i].between == betweens[i], "%s: %zu", net.layers[i].name,
 			net.layers[i].between);
+	strategy_net_free(&net);
+	/* four rows of each of 8 images: what a product has of a sample is four times as much */
+	CHECK(read_layers(&net, patches, 2, "libtorch_cuda.so+0x1") && net.is_opaque &&
+			!net.layers[1].may_cut && near(net.layers[0].input_bytes, 4 * 48) &&
+			near(net.layers[1].input_bytes, 4 * 4 * 6) &&
+			near(net.layers[1].output_bytes, 4 * 4 * 2),
+		"patches: %g bytes", net.layers[1].input_bytes);
+	strategy_net_free(&net);
+	CHECK(read_layers(&net, patches + 1, 2, "libtorch_cuda.so+0x1") && !net.is_opaque &&
+			net.layers[1].may_cut,
+		"rows alone");
 	strategy_net_free(&net);
 	CHECK(read_layers(&net, layers, 5, "main < start") && !net.is_torch &&
 			net.layers[1].unit == STRATEGY_ROOT,
