@@ -32,7 +32,7 @@ static struct strategy_how how_of(const struct advice *a, size_t gpus)
 		.threshold = 64 << 20,
 		.cycle = a->cycle,
 		.optimizer_copies = a->optimizer_copies,
-		.recompute = true};
+		.recompute = !a->net.is_torch};
 }
 
 /* Besides layers, where a worker reads for all: its input grows with the batch, its launches

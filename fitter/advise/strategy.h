@@ -52,6 +52,7 @@ struct strategy_layer {
 	size_t between;
 	bool is_rows;                /* a product of rows (tokens, samples), and not a convolution */
 	enum strategy_divide divide; /* of a net that has_pairs */
+	double call_count[2];        /* of forward and backward, of a net that has_pairs */
 	bool has_buffers;    /* running means of a batch norm, which DDP sends before each forward pass */
 	size_t unit;         /* of a PyTorch program: see strategy_net; else STRATEGY_ROOT */
 	double input_bytes;  /* of a sample: what crosses a cut in front of the layer; 0: not known */
@@ -319,10 +320,16 @@ double strategy_layerwise_least(const struct strategy_net *net, const struct str
  * What backward passes of layers begin ... end-1 take more where they add to gradients of earlier
  * micro-batches, each of so many samples, ns. The gradient of a layer's parameters is half of its backward
  * pass, and is read and written: where memory takes longer for that than the half does, which products of few
- * samples with many parameters have. 0 if the cluster's memory bandwidth is not known.
+ * samples with many parameters have. PyTorch, of a net that has_pairs, adds tensor by tensor, in a call each
+ * that reads both and writes. 0 if the cluster's memory bandwidth is not known.
  */
 double strategy_accumulation(const struct strategy_net *net, const struct strategy_cluster *cluster,
 	size_t begin, size_t end, double samples);
+
+/* PyTorch's schedules, of a net that has_pairs, divide a batch's gradients by its micro-batches before the
+ * update: a call for each tensor, which reads and writes it, ns. Else 0. */
+double strategy_division(
+	const struct strategy_net *net, const struct strategy_cluster *cluster, size_t begin, size_t end);
 
 /* Where batches follow each other, all stages but the last keep weights in several versions: an update begins
  * with a copy of so many bytes, ns. 0 if the cluster's memory bandwidth is not known. */

@@ -59,8 +59,9 @@ bool strategy_is_validated(enum strategy_name name, const struct strategy_net *n
 {
 	if (name == STRATEGY_NAME_TENSOR)
 		return is_tensor_validated(net);
-	return name != STRATEGY_NAME_FLUSH &&
-	       (name <= STRATEGY_NAME_LAYERWISE || (net->is_torch && name >= STRATEGY_NAME_ZERO_1));
+	if (name == STRATEGY_NAME_FLUSH)
+		return net->has_pairs;
+	return name <= STRATEGY_NAME_LAYERWISE || (net->is_torch && name >= STRATEGY_NAME_ZERO_1);
 }
 
 bool strategy_is_synchronous(enum strategy_name name)
@@ -162,7 +163,8 @@ static int try_settings(const struct strategy_net *net, const struct strategy_cl
 	struct setting setting = {micro_batches, 1, kind->replicates ? 0 : 1};
 	int status = try_pipe(net, cluster, how, kind, setting, choice);
 
-	for (setting.chunks = 2; setting.chunks <= kind->most_chunks && status == 0; setting.chunks *= 2)
+	for (setting.chunks = 2; setting.chunks <= (net->has_pairs ? 1 : kind->most_chunks) && status == 0;
+		setting.chunks *= 2)
 		if (micro_batches % cluster->workers == 0)
 			status = try_pipe(net, cluster, how, kind, setting, choice);
 	setting.chunks = 1;
@@ -191,6 +193,12 @@ static int try_fewer(const struct strategy_net *net, const struct strategy_clust
 
 static const char opaque[] = "the trace does not have what goes from layer to layer";
 
+/* torch.distributed.pipelining's schedules that were run. */
+static bool is_of_torch(enum strategy_name name)
+{
+	return name == STRATEGY_NAME_GPIPE || name == STRATEGY_NAME_FLUSH;
+}
+
 static int pipe_of(const struct strategy_net *net, const struct strategy_cluster *cluster,
 	const struct strategy_how *how, enum strategy_name name, const struct strategy_tries *tries,
 	struct strategy_choice *choice)
@@ -205,8 +213,8 @@ static int pipe_of(const struct strategy_net *net, const struct strategy_cluster
 		choice->why = "a single worker has nothing to divide";
 		return 0;
 	}
-	if (net->is_opaque) {
-		choice->why = opaque;
+	if (net->is_opaque && !(net->has_pairs && is_of_torch(name))) {
+		choice->why = net->has_pairs ? "of PyTorch's schedules GPipe and 1F1B are predicted" : opaque;
 		return 0;
 	}
 	if (name == STRATEGY_NAME_MODEL || name == STRATEGY_NAME_LAYERWISE)
@@ -221,6 +229,12 @@ static int pipe_of(const struct strategy_net *net, const struct strategy_cluster
 	}
 	if (name == STRATEGY_NAME_LAYERWISE && status == 0)
 		status = try_fewer(net, cluster, how, &pipe_kinds[name], choice);
+	/* PyTorch's schedules keep other tensors: what is computed is taken for whether it fits, and not said
+	 */
+	if (net->has_pairs && choice->possible) {
+		choice->needs = (struct strategy_memory){.total = NAN};
+		choice->memory = NAN;
+	}
 	if (!choice->possible)
 		choice->why = divides ? name == STRATEGY_NAME_HYBRID && cluster->workers < 3
 						? "two workers are two stages or two replicas"
@@ -354,6 +368,7 @@ double strategy_miss(enum strategy_name name)
 		[STRATEGY_NAME_MODEL] = 0.02,
 		[STRATEGY_NAME_GPIPE] = 0.03,
 		[STRATEGY_NAME_PIPEDREAM] = 0.03,
+		[STRATEGY_NAME_FLUSH] = 0.04,
 		[STRATEGY_NAME_HYBRID] = 0.02,
 		[STRATEGY_NAME_LAYERWISE] = 0.04,
 		[STRATEGY_NAME_TENSOR] = 0.04,

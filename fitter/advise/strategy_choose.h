@@ -29,10 +29,10 @@ bool strategy_has_parts(enum strategy_name name);
 /* Are its gradients those of the current weights? */
 bool strategy_is_synchronous(enum strategy_name name);
 
-/* Were runs on modelled GPUs held against the prediction? What was not is shown, and never recommended: 1F1B
- * with a flush, which no trainer here does, and ZeRO's stages and tensor parallelism but of PyTorch's
- * programs (strategy_torch.h), the latter of transformers whose pairs are known (strategy_pairs.h) and of
- * MLPs. */
+/* Were runs on modelled GPUs held against the prediction? What was not is shown, and never recommended:
+ * ZeRO's stages but of PyTorch's programs (strategy_torch.h), tensor parallelism but of PyTorch's
+ * transformers whose pairs are known (strategy_pairs.h) and its MLPs, and 1F1B with a flush, which no trainer
+ * here does, but of such transformers. */
 bool strategy_is_validated(enum strategy_name name, const struct strategy_net *net);
 
 /* Does a program divide its state or its layers for it? That is worth its trouble for memory; where it ties

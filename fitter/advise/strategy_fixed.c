@@ -218,6 +218,15 @@ static double pass_with(double share, double now, double part, double parameters
 	return fmax(part + (now - part) * share, fmin(part + parameters, now));
 }
 
+/* What does not grow; `known`: by the layer's kind, or NAN. */
+static double part_of(
+	const struct strategy_net *net, const struct strategy_layer *layer, int which, double known)
+{
+	if (net->has_pairs)
+		return layer->call_count[which] * net->shortest_call;
+	return isnan(known) ? shortest(net, which, layer->parameter_bytes > 0) : known;
+}
+
 int strategy_fixed_make(
 	const struct strategy_net *net, double copies, double times, double least, struct strategy_net *fixed)
 {
@@ -251,7 +260,7 @@ int strategy_fixed_make(
 	for (size_t i = 0; i < net->layer_count; i++) {
 		const struct strategy_layer *from = &net->layers[i];
 		struct strategy_layer *to = &fixed->layers[i];
-		double once = read_once(net, from, copies);
+		double once = net->has_pairs ? 0 : read_once(net, from, copies);
 
 		*to = *from;
 		to->forward = at;
@@ -260,11 +269,10 @@ int strategy_fixed_make(
 		at += PASSES * ROWS;
 		for (size_t r = 0; r < ROWS; r++) {
 			for (int k = STRATEGY_FORWARD; k <= STRATEGY_BACKWARD; k++) {
-				double now = pass_of(from, k)[0], part = known[i][k], kept;
+				double now = pass_of(from, k)[0], kept;
 
-				if (isnan(part))
-					part = shortest(net, k, from->parameter_bytes > 0);
-				kept = fmin(fmax(times * part, least * now), now);
+				kept = fmin(
+					fmax(times * part_of(net, from, k, known[i][k]), least * now), now);
 
 				pass_of(to, k)[r] = pass_with(
 					shares[r], now, kept, k == STRATEGY_BACKWARD ? 2 * once : once);

@@ -4,7 +4,8 @@
  *
  * The one idea: layers of one kind differ in size, as batches do. Where the passes of enough of them lie on
  * t = f + c flops + d bytes of output, f is what they all have. Otherwise it is at most what the
- * shortest pass of all takes.
+ * shortest pass of all takes. Where the calls of a pass are known (strategy_pairs.h), it is what the shortest
+ * call of all takes for each, with its reading of parameters.
  */
 #ifndef STRATEGY_FIXED_H
 #define STRATEGY_FIXED_H

@@ -452,11 +452,36 @@ double strategy_time_of(
 	return sum;
 }
 
+/* A call for each tensor of parameters, which goes by so many times. */
+static double go_by_tensors(const struct strategy_net *net, const struct strategy_cluster *cluster,
+	size_t begin, size_t end, double times)
+{
+	double sum = 0;
+
+	for (size_t i = begin; i < end; i++)
+		for (int k = 0; k < STRATEGY_TENSORS; k++) {
+			const double bytes = net->layers[i].tensor_bytes[k];
+
+			if (bytes > 0)
+				sum += net->shortest_call + times * bytes / cluster->memory_bandwidth;
+		}
+	return sum;
+}
+
+double strategy_division(
+	const struct strategy_net *net, const struct strategy_cluster *cluster, size_t begin, size_t end)
+{
+	return net->has_pairs && cluster->memory_bandwidth > 0 ? go_by_tensors(net, cluster, begin, end, 2)
+							       : 0;
+}
+
 double strategy_accumulation(const struct strategy_net *net, const struct strategy_cluster *cluster,
 	size_t begin, size_t end, double samples)
 {
 	double sum = 0;
 
+	if (net->has_pairs && cluster->memory_bandwidth > 0)
+		return go_by_tensors(net, cluster, begin, end, 3);
 	for (size_t i = begin; i < end && cluster->memory_bandwidth > 0; i++) {
 		double moved = 2 * net->layers[i].parameter_bytes / cluster->memory_bandwidth;
 

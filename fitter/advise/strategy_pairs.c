@@ -151,6 +151,20 @@ bool strategy_pairs_divide(const struct strategy_net *net, size_t workers)
 	return true;
 }
 
+void strategy_pairs_cut(struct strategy_net *net)
+{
+	for (size_t i = 1; i < net->layer_count && net->has_pairs; i++) {
+		struct strategy_layer *layer = &net->layers[i];
+		const size_t product = layer->is_rows ? i : next_product(net, i);
+
+		if (layer->unit == STRATEGY_ROOT || layer->unit == layer[-1].unit ||
+			product == net->layer_count)
+			continue;
+		layer->input_bytes = net->layers[product].input_bytes;
+		layer->may_cut = true;
+	}
+}
+
 /* ---- calls ---- */
 
 enum rule { OTHER_RULE, PARAMETER, SIBLING, GRADIENT, PLACE };
@@ -335,6 +349,8 @@ static void add_up(struct iteration *it)
 	double times[2] = {0, 0};
 
 	memset(net->calls, 0, sizeof(net->calls));
+	for (size_t i = 0; i < net->layer_count; i++)
+		memset(net->layers[i].call_count, 0, sizeof(net->layers[i].call_count));
 	net->shortest_call = INFINITY;
 	net->update_calls = 0;
 	for (size_t i = 0; i < it->count; i++) {
@@ -345,6 +361,8 @@ static void add_up(struct iteration *it)
 		net->update_calls += call->pass == STRATEGY_UPDATE;
 		if (call->pass != STRATEGY_FORWARD && call->pass != STRATEGY_BACKWARD)
 			continue;
+		if (call->layer != NONE)
+			net->layers[call->layer].call_count[call->pass]++;
 		net->calls[call->pass][call->share].count++;
 		net->calls[call->pass][call->share].share += call->time;
 		times[call->pass] += call->time;

@@ -30,4 +30,8 @@ const char *strategy_pairs_find(struct strategy_net *net);
  * the trace does not tell. */
 bool strategy_pairs_divide(const struct strategy_net *net, size_t workers);
 
+/* Where there are pairs the network may be cut in front of each block, and rows of the block's width go
+ * there: what torch.distributed.pipelining sends. */
+void strategy_pairs_cut(struct strategy_net *net);
+
 #endif

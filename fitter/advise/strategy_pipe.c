@@ -322,7 +322,8 @@ static void set_stages(struct replay *r, const struct strategy_net *net, const s
 		stage->backward = slow * (strategy_time_of(net, begin, end, STRATEGY_BACKWARD, micro) +
 						 adding_share(plan, s) * strategy_accumulation(net, cluster,
 										 begin, end, micro));
-		home->update += slow * strategy_time_of(net, begin, end, STRATEGY_UPDATE, micro);
+		home->update += slow * (strategy_time_of(net, begin, end, STRATEGY_UPDATE, micro) +
+					       strategy_division(net, cluster, begin, end));
 		if (strategy_follows(plan) && strategy_depth(plan, s) > 1)
 			home->update += slow * strategy_new_version(
 						       cluster, strategy_parameter_bytes(net, begin, end));

@@ -297,6 +297,7 @@ void advise_read_runs(struct advice *a, char *const *runs, size_t count, double 
 	}
 	if (r.is_given)
 		strategy_net_rows(&a->net, batch);
+	strategy_pairs_cut(&a->net);
 	set_other(a);
 	for (size_t i = 0; i < r.layer_count; i++)
 		free(r.layers[i]);

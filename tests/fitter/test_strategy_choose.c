@@ -33,7 +33,7 @@ static double farthest(enum strategy_name a, enum strategy_name b)
 
 static void check_misses(void)
 {
-	const struct strategy_net torch = {.is_torch = true};
+	const struct strategy_net torch = {.is_torch = true, .has_pairs = true};
 
 	for (int i = 0; i < STRATEGY_NAME_COUNT; i++) {
 		const enum strategy_name name = (enum strategy_name)i;
@@ -64,6 +64,7 @@ static void check_ties(void)
 	CHECK(strategy_best(choices, true) == gpipe && strategy_is_tie(choices, gpipe, data, true),
 		"the other way round");
 	set(data, 100, STRATEGY_NAME_FLUSH, 100);
+	choices[STRATEGY_NAME_FLUSH].is_validated = false;
 	CHECK(!strategy_is_tie(choices, data, STRATEGY_NAME_FLUSH, false), "no run was held against it");
 	set(data, 100, STRATEGY_NAME_SINGLE, 100);
 	CHECK(!strategy_is_tie(choices, data, STRATEGY_NAME_SINGLE, false), "one worker is no strategy");

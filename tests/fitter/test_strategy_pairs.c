@@ -1,6 +1,6 @@
 /*
  * Tensor parallelism of PyTorch's transformers: which products stand in pairs, which calls are divided with
- * them, and what an iteration and a worker's memory come to, worked out by hand.
+ * them, where it may be cut, and what an iteration and a worker's memory come to, worked out by hand.
  */
 #include "../analyzer/check.h"
 #include "advise/strategy_choose.h"
@@ -319,7 +319,7 @@ static void check_choice(void)
 	init_times(&chain, &cluster);
 	CHECK(strategy_choose(&chain.net, &cluster, &how, &tries, choices) == 0 && tensor->possible &&
 			tensor->is_validated && !tensor->divides_last &&
-			!choices[STRATEGY_NAME_GPIPE].possible,
+			!choices[STRATEGY_NAME_HYBRID].possible,
 		"chosen: %s", tensor->why);
 	cluster.inside.bandwidth = 1000;
 	CHECK(strategy_choose(&chain.net, &cluster, &how, &tries, choices) == 0 && tensor->divides_last,
@@ -334,6 +334,72 @@ static void check_choice(void)
 	CHECK(strategy_choose(&chain.net, &cluster, &how, &tries, choices) == 0 && !tensor->possible &&
 			!tensor->is_validated && tensor->why == chain.net.no_pairs,
 		"no pairs");
+}
+
+/* ---- pipelines ---- */
+
+/*
+ * Two blocks, each a norm and a pair, behind an embedding: cut in front of their norms, over which the width
+ * goes. Tensors of 4 x 8 and 8 x 4 with biases of 16 bytes in the first block; a call takes 1 and a byte 1:
+ * gradients are added in 1 and 3 times the bytes each, and divided in 1 and twice.
+ */
+static void init_blocks(struct chain *chain, struct strategy_cluster *cluster)
+{
+	static const struct product products[] = {{0, 0, 0, U}, {1, 0, 0, U}, {1, 4, 8, C}, {1, 8, 4, R},
+		{2, 0, 0, U}, {2, 4, 8, C}, {2, 8, 4, R}};
+
+	init(chain, products, 7);
+	cluster_init(cluster, 2, 0, 16);
+	cluster->memory_bandwidth = 1;
+	for (size_t i = 0; i < 7; i++)
+		chain->layers[i].may_cut = false;
+	chain->layers[3].tensor_bytes[1] = 16;
+	chain->net.shortest_call = 1;
+}
+
+/*
+ * 30 forward and 60 backward a sample and block; two micro-batches of two, of which 16 bytes a sample go over
+ * in 2. Forward until 182 on the second. Half of what is added goes with each of the two: backward 120 + 385
+ * on the second, until 687 and 1192, and 120 + 409.5 on the first from 689 on, until 1748; it then divides in
+ * 3 + 544.
+ */
+static void check_pipelines(void)
+{
+	static struct strategy_cluster cluster;
+	static struct strategy_choice choices[STRATEGY_NAME_COUNT];
+	static const size_t two = 2;
+	const struct strategy_tries tries = {&two, 1, NULL};
+	const struct strategy_how how = {.batch = 4};
+	const struct strategy_choice *gpipe = &choices[STRATEGY_NAME_GPIPE];
+	struct chain chain;
+
+	init_blocks(&chain, &cluster);
+	strategy_pairs_cut(&chain.net);
+	CHECK(!chain.layers[4].may_cut, "no pairs");
+	chain.net.has_pairs = true;
+	strategy_pairs_cut(&chain.net);
+	for (size_t i = 0; i < 7; i++)
+		CHECK(chain.layers[i].may_cut == (i == 1 || i == 4), "layer %zu: cut", i);
+	CHECK(near(chain.layers[4].input_bytes, 16), "width: %g", chain.layers[4].input_bytes);
+	CHECK(near(strategy_accumulation(&chain.net, &cluster, 0, 4, 1), 3 + 3 * (128 + 128 + 16)) &&
+			near(strategy_division(&chain.net, &cluster, 0, 4), 3 + 2 * (128 + 128 + 16)),
+		"%g to add, %g to divide", strategy_accumulation(&chain.net, &cluster, 0, 4, 1),
+		strategy_division(&chain.net, &cluster, 0, 4));
+	for (size_t i = 2; i < 6; i += 3) {
+		*chain.layers[i].forward = 30;
+		*chain.layers[i].backward = 60;
+	}
+	CHECK(strategy_choose(&chain.net, &cluster, &how, &tries, choices) == 0 && gpipe->possible &&
+			choices[STRATEGY_NAME_FLUSH].is_validated &&
+			!choices[STRATEGY_NAME_HYBRID].possible && gpipe->plan.cut[1] == 4 &&
+			isnan(gpipe->memory),
+		"chosen: %s", gpipe->why);
+	CHECK(near(gpipe->time, 1748 + 547) && choices[STRATEGY_NAME_FLUSH].plan.chunks <= 1, "GPipe: %g",
+		gpipe->time);
+	chain.net.has_pairs = false;
+	CHECK(strategy_choose(&chain.net, &cluster, &how, &tries, choices) == 0 && !gpipe->possible &&
+			!choices[STRATEGY_NAME_FLUSH].is_validated,
+		"opaque");
 }
 
 /* ---- memory ---- */
@@ -395,6 +461,7 @@ int main(void)
 	check_columns();
 	check_times();
 	check_choice();
+	check_pipelines();
 	check_memory();
 	return check_end();
 }
