@@ -1,10 +1,12 @@
 """Trains one of train.py's networks, or an mlp, on one GPU or by one of PyTorch's ways to divide it; prints the median step by CUDA events, in us.
 
-    torch_strategies.py gpt|gpt-wide|gpt-long|llama|mlp|resnet50 STRATEGY --batch N [--steps N]
+    torch_strategies.py gpt|gpt-wide|gpt-long|llama|mlp|resnet50 STRATEGY --batch N [--steps N] [--cut LAYER,... --micro-batches N]
 
 STRATEGY: one; ddp (DistributedDataParallel); zero-1 (DDP with ZeroRedundancyOptimizer); zero-2 and zero-3 (fully_shard of each block and of
 the whole, parameters gathered once or twice a step); tensor (parallelize_module: qkv, up and the head, whose output is gathered, by columns, out
-and down by rows; of the mlp every other layer by columns and by rows; not of resnet50); tensor-blocks (the same, the head whole). Under torchrun the batch is that of a rank, with tensor parallelism that of all.
+and down by rows; of the mlp every other layer by columns and by rows; not of resnet50); tensor-blocks (the same, the head whole);
+gpipe and 1f1b (torch.distributed.pipelining of a transformer, cut in front of the blocks that have these layers). Under torchrun the batch is that of a rank, with tensor parallelism
+and pipelines that of all.
 """
 import argparse
 import functools
@@ -141,6 +143,44 @@ def distribute(strategy, model):
     return divide(model, strategy == "tensor") if strategy.startswith("tensor") else model
 
 
+class Stage(nn.Module):
+    """Blocks of a transformer; the first also has what is before them, the last what is behind."""
+
+    def __init__(self, model, begin, end):
+        super().__init__()
+        self.is_first, self.is_last = begin == 0, end == len(model.blocks)
+        names = ["words", "places"] * self.is_first + ["turn"] + ["norm", "head"] * self.is_last
+        for name in names:
+            if hasattr(model, name):
+                part = getattr(model, name)
+                self.register_buffer(name, part) if isinstance(part, torch.Tensor) else setattr(self, name, part)
+        self.blocks = model.blocks[begin:end]
+
+    def forward(self, x):
+        if self.is_first:
+            places = self.places(torch.arange(x.shape[1], device=x.device)) if hasattr(self, "places") else None
+            x = self.words(x) if places is None else self.words(x) + places
+        for block in self.blocks:
+            x = block(x, self.turn) if hasattr(self, "turn") else block(x)
+        return self.head(self.norm(x)) if self.is_last else x
+
+
+def stage_of(model, cut):
+    """This rank's; layers are modules with parameters of their own, as they are called."""
+    layers = [name for name, part in model.named_modules() if any(True for _ in part.parameters(recurse=False))]
+    ends = [0] + [int(layers[i].split(".")[1]) for i in cut] + [len(model.blocks)]
+    return Stage(model, *ends[dist.get_rank() :][:2])
+
+
+def schedule_of(strategy, stage, micro_batches):
+    from torch.distributed import pipelining
+
+    device = torch.device("cuda", torch.cuda.current_device())
+    part = pipelining.PipelineStage(stage, dist.get_rank(), dist.get_world_size(), device)
+    kind = pipelining.ScheduleGPipe if strategy == "gpipe" else pipelining.Schedule1F1B
+    return kind(part, micro_batches, loss_fn=lambda output, y: functional.cross_entropy(output.flatten(0, -2), y.flatten()))
+
+
 def make_optimizer(strategy, model):
     adam = functools.partial(torch.optim.AdamW, lr=3e-4)
     if strategy == "zero-1":
@@ -164,9 +204,11 @@ def loss_of(model, x, y):
 def parse():
     p = argparse.ArgumentParser()
     p.add_argument("model", choices=("gpt", "gpt-wide", "gpt-long", "llama", "mlp", "resnet50"))
-    p.add_argument("strategy", choices=("one", "ddp", "zero-1", "zero-2", "zero-3", "tensor", "tensor-blocks"))
+    p.add_argument("strategy", choices=("one", "ddp", "zero-1", "zero-2", "zero-3", "tensor", "tensor-blocks", "gpipe", "1f1b"))
     p.add_argument("--batch", type=int, required=True)
     p.add_argument("--steps", type=int, default=10)
+    p.add_argument("--cut", type=lambda text: [int(part) for part in text.split(",")], default=[])
+    p.add_argument("--micro-batches", type=int, default=1)
     return p.parse_args()
 
 
@@ -176,14 +218,20 @@ def main():
     if options.strategy != "one":
         dist.init_process_group("nccl")
     model, sample = make(options.model)
-    model = distribute(options.strategy, model.cuda())
+    is_pipeline = options.strategy in ("gpipe", "1f1b")
+    model = stage_of(model, options.cut).cuda() if is_pipeline else distribute(options.strategy, model.cuda())
+    schedule = schedule_of(options.strategy, model, options.micro_batches) if is_pipeline else None
     optimizer = make_optimizer(options.strategy, model)
     samples = train.Samples(sample, options.steps * options.batch)
     loader = torch.utils.data.DataLoader(samples, batch_size=options.batch, pin_memory=True)
     ends = []
     for x, y in loader:
         optimizer.zero_grad()
-        loss_of(model, x.cuda(non_blocking=True), y.cuda(non_blocking=True)).backward()
+        x, y = x.cuda(non_blocking=True), y.cuda(non_blocking=True)
+        if schedule:
+            schedule.step(*([x] if dist.get_rank() == 0 else []), target=y)
+        else:
+            loss_of(model, x, y).backward()
         optimizer.step()
         ends.append(torch.cuda.Event(enable_timing=True))
         ends[-1].record()

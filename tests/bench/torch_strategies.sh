@@ -2,7 +2,8 @@
 # What `pmfit advise` says of PyTorch's ways to divide a training, against simulation: torch_strategies.py trains on one modelled A100; from
 # that run alone an iteration and the memory of a GPU are predicted for GPUS, each with as many samples; then the same program runs as DDP,
 # ZeRO-1 (ZeroRedundancyOptimizer), FSDP2 (zero-2: reshard_after_forward=False, zero-3: the default) and tensor parallelism, of transformers as
-# `advise` would have it (its partition: blocks, or the head too), under softgpu. Times are by the
+# `advise` would have it (its partition: blocks, or the head too), and pipelines of torch.distributed.pipelining (gpipe, 1f1b), cut and with as
+# many micro-batches as advised, under softgpu. Times are by the
 # program's own CUDA events, the median of all but the first three, memory is the most that a GPU has in use by softgpu's count. All times are SCALE
 # times the device's, so that the hosts' own time does not count, and are printed divided by it. A line for each: predicted, measured, error, whether the
 # measured time lies in the range; the same of memory, whose prediction may be a lower bound (>=). A dash: not predicted.
@@ -10,7 +11,7 @@
 # PyTorch 2.15 has two backends for NCCL. That of earlier versions (TORCH_DIST_USE_NCCL2=0) is the default here; with the new one DDP's
 # sums are not hidden behind the backward pass: the stream that computes waits for each of them.
 #
-#     [NETS="gpt mlp gpt-wide resnet50 llama gpt-long"] [GPUS="2 4"] [STRATEGIES="ddp zero-1 zero-2 zero-3 tensor"] [SCALE=50] tests/bench/torch_strategies.sh BUILD
+#     [NETS="gpt mlp gpt-wide resnet50 llama gpt-long"] [GPUS="2 4"] [STRATEGIES="ddp zero-1 zero-2 zero-3 tensor gpipe 1f1b"] [SCALE=50] tests/bench/torch_strategies.sh BUILD
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "${1:?usage: torch_strategies.sh BUILD}" && pwd)
@@ -24,12 +25,12 @@ cd "$scratch"
 . "$here/modelled.sh"
 cluster_of "$here/../../testapps/softgpu/profiles/a100.profile" "$SOFTGPU_TIME_SCALE" >cluster
 
-run() { # ranks, net, strategy, batch of a rank: its step, ns, and the bytes of the GPU that had most
+run() { # ranks, net, strategy, batch of a rank, options: its step, ns, and the bytes of the GPU that had most
 	launcher=
 	[ "$1" = 1 ] || launcher="-m torch.distributed.run --nproc-per-node $1"
 	rm -rf run truth.*
 	# shellcheck disable=SC2086
-	SOFTGPU_TRUTH=truth.%r timeout 500 pmrun -q --softgpu=a100 -o run -- "$PYTHON" $launcher "$here/torch_strategies.py" "$2" "$3" --batch "$4" \
+	SOFTGPU_TRUTH=truth.%r timeout 500 pmrun -q --softgpu=a100 -o run -- "$PYTHON" $launcher "$here/torch_strategies.py" "$2" "$3" --batch "$4" ${5:-} \
 		>log 2>&1 || { grep -v '^$' log | tail -n 5 >&2; echo nan nan; return; }
 	awk '/^step_us/ { printf "%.0f ", 1e3 * $2 }' log
 	cat truth.* | awk -F, '$1 == "memory" && $13 > most { most = $13 } END { print most }'
@@ -39,8 +40,15 @@ advised() { # strategy, GPUs: time, low, high, memory, whether that is a lower b
 	name=$1
 	[ "$1" != ddp ] || name=data
 	awk -F, -v s="$name" -v n="$2" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next } $at["gpus"] == n && $at["strategy"] == s {
+		if (gsub(/"[0-9,]+"/, "cuts")) $0 = $0 # a partition of several cuts
 		least = "memory_at_least" in at ? $at["memory_at_least"] : 0
 		print $at["time_ns"] == "" ? "nan nan nan nan 0" : $at["time_ns"] " " $at["low_ns"] " " $at["high_ns"] " " ($at["memory_bytes"] == "" ? "nan" : $at["memory_bytes"]) " " least + 0 }' predicted
+}
+
+plan() { # GPUs, strategy: of a pipeline as advised, torch_strategies.py's options; a partition of several cuts is in quotes
+	awk -v n="$1" -v s="$2" 'index($0, n "," s ",") == 1 { cut = ""
+		if (match($0, /"[0-9,]+"/)) { cut = substr($0, RSTART + 1, RLENGTH - 2); sub(/"[0-9,]+"/, "") }
+		split($0, cell, ","); print "--cut", cut == "" ? cell[10] : cut, "--micro-batches", cell[8] }' predicted
 }
 
 style() { # GPUs: of tensor parallelism, as advised: torch_strategies.py's name for it
@@ -73,12 +81,15 @@ for net in ${NETS:-gpt mlp gpt-wide resnet50 llama gpt-long}; do
 	pmfit advise --csv --optimizer adam --batch $batch --cluster cluster --gpus "1,$(echo ${GPUS:-2 4} | tr ' ' ,)" one >predicted
 	rm -rf one
 	for gpus in ${GPUS:-2 4}; do
-		for way in ${STRATEGIES:-ddp zero-1 zero-2 zero-3 tensor}; do
-			[ "$net $way" != "resnet50 tensor" ] || continue
-			each=$batch how=$way
+		for way in ${STRATEGIES:-ddp zero-1 zero-2 zero-3 tensor gpipe 1f1b}; do
+			case "$net $way" in
+			"resnet50 tensor" | "resnet50 gpipe" | "resnet50 1f1b" | "mlp gpipe" | "mlp 1f1b") continue ;;
+			esac
+			each=$batch how=$way options=
+			case $way in gpipe | 1f1b) each=$((batch * gpus)) && options=$(plan "$gpus" "$way") ;; esac
 			[ "$way" != tensor ] || { each=$((batch * gpus)) && how=$(style "$gpus"); }
 			# shellcheck disable=SC2046
-			show "$net" "$way" "$gpus" $(advised "$way" "$gpus") $(run "$gpus" "$net" "$how" "$each")
+			show "$net" "$way" "$gpus" $(advised "$way" "$gpus") $(run "$gpus" "$net" "$how" "$each" "$options")
 		done
 	done
 done
