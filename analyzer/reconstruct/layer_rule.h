@@ -21,7 +21,8 @@
 	X(UPDATES, "updates", "writes parameters, or works for what does") \
 	X(WINDOW, "window", "is among the launches that work on parameters and their state") \
 	X(BEHIND, "behind", "comes behind the last call that makes a gradient") \
-	X(UNUSED, "unused", "goes through the model, and nothing goes back through what it made: an evaluation") \
+	X(UNUSED, "unused", \
+		"goes through the model, and nothing goes back through what it made: an evaluation") \
 	X(AGAIN, "again", "works a second time on the same data as forward") \
 	X(GRAPH, "graph", "launches a captured graph that holds such work") \
 	X(PLACE, "place", "sets or copies memory between two calls of that phase") \

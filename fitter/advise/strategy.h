@@ -41,8 +41,8 @@ struct strategy_calls {
 
 struct strategy_layer {
 	char *name;
-	char kind[16]; /* "conv", "norm"; "": not known */
-	double flops;  /* of a sample's forward pass; 0: not known */
+	char kind[16];                 /* "conv", "norm"; "": not known */
+	double flops;                  /* of a sample's forward pass; 0: not known */
 	bool is_product, is_activated; /* a convolution or a dense layer; by a call of its own */
 	double parameter_bytes, tensor_bytes[STRATEGY_TENSORS];
 	/* Tensors of the input's size that are left between the product in front and this one, of PyTorch's

@@ -59,7 +59,8 @@ static void set_output(struct strategy_layer *layer, const char *kind, const cha
 	layer->is_rows = strncmp(kind, "fc", 2) == 0;
 	/* gradients of weights and of the input, or of both that are added; before them of an activation, and
 	 * with it of biases */
-	layer->backward_kernels = is_product ? (is_activated ? 4 : 2) : (layer->is_sum ? 2 : 1) + is_activated;
+	layer->backward_kernels =
+		is_product ? (is_activated ? 4 : 2) : (layer->is_sum ? 2 : 1) + is_activated;
 	layer->is_product = is_product;
 	layer->is_activated = is_activated;
 }
