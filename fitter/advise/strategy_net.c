@@ -287,9 +287,9 @@ static double batch_of_run(struct strategy_net *net, const cJSON *root)
 	cJSON_ArrayForEach (item, cJSON_GetObjectItemCaseSensitive(root, "layers"))
 		if (batch <= 0)
 			batch = batch_of(word(item, "input"), &numbers);
-	if (cJSON_IsNull(samples))
-		net->is_batch_unknown = true;
-	return batch;
+	net->is_batch_unknown |= cJSON_IsNull(samples);
+	/* as llm.c's, whose products are its own: whoever is told the batch divides by one */
+	return batch > 0 || !net->is_batch_unknown ? batch : 1;
 }
 
 static int add_times(struct strategy_net *net, const char *path, const cJSON *root)

@@ -216,16 +216,23 @@ static const char *layers(const struct advice *a, struct arena *arena)
 {
 	const struct strategy_net *net = &a->net;
 	const char *text = arena_format(arena, "%zu layers, measured with batch", net->layer_count);
+	size_t known;
 
 	for (size_t i = 0; i < net->batch_count; i++)
 		text = arena_format(arena, "%s %g", text, net->batches[i]);
 	if (net->batch_count > 1)
 		return arena_format(arena, "%s: micro-batches lie between them or beyond.", text);
+	if (net->is_opaque && !net->has_pairs) /* nothing but the batch is divided */
+		return arena_format(arena, "%s.", text);
+	known = strategy_fixed_count(net);
 	return arena_format(arena,
-		"%s: of micro-batches of another size a part of each layer's time is taken not to shrink, for %zu "
-		"of them what layers of their kind have in common, else at most the shortest. A run on one GPU "
-		"with a small batch tells how much.",
-		text, strategy_fixed_count(net));
+		"%s: of micro-batches of another size a part of each layer's time is taken not to shrink%s. A run "
+		"on one GPU with a small batch tells how much.",
+		text,
+		known ? arena_format(arena,
+				", for %zu of them what layers of their kind have in common, else at most the shortest",
+				known)
+		      : ", at most the shortest");
 }
 
 /* Which products the plan divides, by the first block's. */

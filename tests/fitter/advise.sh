@@ -91,6 +91,8 @@ expect 1 'nowhere: No such file or directory, and no known cluster' pmfit advise
 # Where the run's samples are not known, a row of the first layer is none.
 pmanalyze layers --json one | sed 's/^\(.\)"samples":.*/\1"samples":\tnull,/' >unknown.json
 expect 1 "the run's batch is not known" pmfit strategy --cluster fast.txt --workers 2 unknown.json
+sed 's/"input":.*/"input": "",/' unknown.json >unstated.json
+expect 1 "the run's batch is not known" pmfit strategy --cluster fast.txt --workers 2 unstated.json
 expect 0 'An iteration of 32 samples on 2 workers' pmfit strategy --cluster fast.txt --workers 2 - <<END
 $(pmanalyze layers --json one)
 END
