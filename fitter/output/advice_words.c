@@ -201,15 +201,14 @@ static const char *held(const struct advice *a, struct arena *arena)
 {
 	const struct advice_way *best = a->pays ? a->pays->best : NULL;
 	const double miss = best ? strategy_miss(best->name) : NAN;
-	const char *text = arena_format(arena,
-		"Such predictions were held against runs on %s modelled GPUs, whose links were known, and none on "
-		"real ones",
-		a->net.is_torch ? "2 and 4" : "2 to 64");
 
-	if (isnan(miss))
-		return arena_format(arena, "%s.", text);
-	return arena_format(
-		arena, "%s: 19 of 20 of %s were within %g%%.", text, strategy_names[best->name], 100 * miss);
+	return arena_format(arena,
+		"Such predictions were held against runs on %s modelled GPUs, whose links were known%s; against none "
+		"on real GPUs.",
+		a->net.is_torch ? "2 and 4" : "2 to 64",
+		isnan(miss) ? ""
+			    : arena_format(arena, " (19 of 20 of %s were within %g%%)",
+				      strategy_names[best->name], 100 * miss));
 }
 
 static const char *layers(const struct advice *a, struct arena *arena)
