@@ -265,9 +265,9 @@ static void test_held_back_order(void)
 
 	watch();
 	OK(cudaEventCreate(&event));
-	for (int i = 0; i < 2500; i++) {
-		kernel(a, 50 * US);
-		if (i != 1500)
+	for (int i = 0; i < 1600; i++) {
+		kernel(a, 300 * US);
+		if (i != 1200)
 			continue;
 		OK(cudaEventRecord(event, a));
 		OK(cudaStreamWaitEvent(b, event, 0));
@@ -275,10 +275,10 @@ static void test_held_back_order(void)
 		kernel(b, 10 * US);
 	}
 	OK(cudaDeviceSynchronize());
-	/* a's kernels are numbered around the two of b, 1501 and 1502 */
-	CHECK(seen(1501).stream != seen(1500).stream && seen(1503).stream == seen(1500).stream);
-	CHECK(seen(1503).begin_ns == seen(1500).end_ns && seen(1501).begin_ns == seen(1503).end_ns);
-	CHECK(seen(1502).begin_ns >= seen(1504).end_ns);
+	/* a's kernels are numbered around the two of b, 1201 and 1202 */
+	CHECK(seen(1201).stream != seen(1200).stream && seen(1203).stream == seen(1200).stream);
+	CHECK(seen(1203).begin_ns == seen(1200).end_ns && seen(1201).begin_ns == seen(1203).end_ns);
+	CHECK(seen(1202).begin_ns >= seen(1204).end_ns);
 }
 
 static uint64_t link_began_ns, link_ends_ns;
