@@ -214,7 +214,7 @@ static int pipe_of(const struct strategy_net *net, const struct strategy_cluster
 		return 0;
 	}
 	if (net->is_opaque && !(net->has_pairs && is_of_torch(name))) {
-		choice->why = net->has_pairs ? "of PyTorch's schedules GPipe and 1F1B are predicted" : opaque;
+		choice->why = net->has_pairs ? "of PyTorch only gpipe and 1f1b" : opaque;
 		return 0;
 	}
 	if (name == STRATEGY_NAME_MODEL || name == STRATEGY_NAME_LAYERWISE)

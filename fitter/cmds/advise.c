@@ -172,7 +172,7 @@ static const struct option_row rows[] = {
 		"numbers it keeps for a parameter (0, 1, 2), for memory; the runs' own; default sgd"},
 	{"batch", BATCH, "N",
 		"samples on a GPU, where the trace does not have them, as of transformers; then what divides the "
-		"batch is predicted, and tensor parallelism of PyTorch's programs"},
+		"batch is predicted, and tensor parallelism and pipelines of PyTorch's programs"},
 	{"html", HTML, "FILE", "writes one page too: the answer, a picture, tables; no script, no network"},
 	{"csv", 'c', NULL, "CSV output, a row for each strategy on each number of GPUs, times in ns"},
 	{"json", 'j', NULL, "JSON output: the rows, every strategy with its partition, the answer"},
@@ -201,7 +201,7 @@ const struct command cmd_advise = {
 		"prediction, whose ranges then reach as far as it missed them.\n"
 		"\n"
 		"What a GPU does outside of its layers (input, copies, launches, waiting) is taken to stay as it "
-		"is; where it is a quarter of the iteration or more, pipelines are shown as untried. A strategy that exceeds a GPU's memory is left out; 1f1b and, but for PyTorch's programs, tensor parallelism and ZeRO's stages, "
+		"is; where it is a quarter of the iteration or more, pipelines are shown as untried. A strategy that exceeds a GPU's memory is left out; 1f1b, tensor parallelism and ZeRO's stages, but of PyTorch's programs, "
 		"against which no run was held, are shown as untried and not recommended. What is predicted nearer to the "
 		"recommended strategy than such predictions missed modelled runs is called a tie (tied in CSV and JSON). "
 		"Ranges hold if the links are as the file has them.\n",

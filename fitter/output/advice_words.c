@@ -252,7 +252,7 @@ static const char *pairs(const struct advice *a, struct arena *arena)
 				layer->divide == STRATEGY_ROWS ? "rows" : "columns");
 	}
 	names = arena_format(arena,
-		"tensor is parallelize_module of each block: %s, and so on; the workers are taken to divide attention's heads.",
+		"gpipe and 1f1b are ScheduleGPipe and Schedule1F1B, cut between blocks; what they keep in memory is not known. tensor is parallelize_module of each block: %s, and so on; the workers are taken to divide attention's heads.",
 		names);
 	if (net->layers[net->layer_count - 1].divide != STRATEGY_GATHERED)
 		return names;
