@@ -2,11 +2,11 @@
 
     torch_strategies.py gpt|gpt-wide|gpt-long|llama|mlp|resnet50 STRATEGY --batch N [--steps N] [--cut LAYER,... --micro-batches N]
 
-STRATEGY: one; ddp (DistributedDataParallel); zero-1 (DDP with ZeroRedundancyOptimizer); zero-2 and zero-3 (fully_shard of each block and of
-the whole, parameters gathered once or twice a step); tensor (parallelize_module: qkv, up and the head, whose output is gathered, by columns, out
-and down by rows; of the mlp every other layer by columns and by rows; not of resnet50); tensor-blocks (the same, the head whole);
-gpipe and 1f1b (torch.distributed.pipelining of a transformer, cut in front of the blocks that have these layers). Under torchrun the batch is that of a rank, with tensor parallelism
-and pipelines that of all.
+STRATEGY: one; ddp (DistributedDataParallel); zero-1 (DDP with ZeroRedundancyOptimizer); zero-2 and zero-3 (fully_shard of each block and of the
+whole, parameters gathered once or twice a step); tensor (parallelize_module: qkv, up and the head, whose output is gathered, by columns, out and down
+by rows; of the mlp every other layer by columns and by rows; not of resnet50); tensor-blocks (the same, the head whole); gpipe and 1f1b
+(torch.distributed.pipelining of a transformer, cut in front of the blocks that have these layers). Under torchrun the batch is that of a rank, with
+tensor parallelism and pipelines that of all.
 """
 import argparse
 import functools

@@ -1,12 +1,12 @@
 #!/bin/sh
-# What `pmfit advise` says of PyTorch's ways to divide a training, against simulation: torch_strategies.py trains on one modelled A100; from
-# that run alone an iteration and the memory of a GPU are predicted for GPUS, each with as many samples; then the same program runs as DDP,
-# ZeRO-1 (ZeroRedundancyOptimizer), FSDP2 (zero-2: reshard_after_forward=False, zero-3: the default) and tensor parallelism, of transformers as
-# `advise` would have it (its partition: blocks, or the head too), and pipelines of torch.distributed.pipelining (gpipe, 1f1b), cut and with as
-# many micro-batches as advised, under softgpu. Times are by the
-# program's own CUDA events, the median of all but the first three, memory is the most that a GPU has in use by softgpu's count. All times are SCALE
-# times the device's, so that the hosts' own time does not count, and are printed divided by it. A line for each: predicted, measured, error, whether the
-# measured time lies in the range; the same of memory, whose prediction may be a lower bound (>=). A dash: not predicted.
+# What `pmfit advise` says of PyTorch's ways to divide a training, against simulation: torch_strategies.py trains on one modelled A100; from that run
+# alone an iteration and the memory of a GPU are predicted for GPUS, each with as many samples; then the same program runs as DDP, ZeRO-1
+# (ZeroRedundancyOptimizer), FSDP2 (zero-2: reshard_after_forward=False, zero-3: the default) and tensor parallelism, of transformers as `advise` would
+# have it (its partition: blocks, or the head too), and pipelines of torch.distributed.pipelining (gpipe, 1f1b), cut and with as many micro-batches as
+# advised, under softgpu. Times are by the program's own CUDA events, the median of all but the first three, memory is the most that a GPU has in use by
+# softgpu's count. All times are SCALE times the device's, so that the hosts' own time does not count, and are printed divided by it. A line for each:
+# predicted, measured, error, whether the measured time lies in the range; the same of memory, whose prediction may be a lower bound (>=). A dash: not
+# predicted.
 #
 # PyTorch 2.15 has two backends for NCCL. That of earlier versions (TORCH_DIST_USE_NCCL2=0) is the default here; with the new one DDP's
 # sums are not hidden behind the backward pass: the stream that computes waits for each of them.
