@@ -265,7 +265,7 @@ static void test_held_back_order(void)
 
 	watch();
 	OK(cudaEventCreate(&event));
-	for (int i = 0; i < 1600; i++) {
+	for (int i = 0; i < 2400; i++) {
 		kernel(a, 300 * US);
 		if (i != 1200)
 			continue;
