@@ -396,6 +396,15 @@ static void check_pipelines(void)
 		"chosen: %s", gpipe->why);
 	CHECK(near(gpipe->time, 1748 + 547) && choices[STRATEGY_NAME_FLUSH].plan.chunks <= 1, "GPipe: %g",
 		gpipe->time);
+	CHECK(!choices[STRATEGY_NAME_PIPEDREAM].possible, "not among PyTorch's that were run");
+	/* nor are several chunks a worker, however many places there are to cut */
+	for (size_t i = 1; i < 7; i++) {
+		chain.layers[i].may_cut = true;
+		*chain.layers[i].forward = *chain.layers[i].backward = 1000;
+	}
+	CHECK(strategy_choose(&chain.net, &cluster, &how, &tries, choices) == 0 &&
+			choices[STRATEGY_NAME_FLUSH].plan.chunks <= 1,
+		"chunks: %zu", choices[STRATEGY_NAME_FLUSH].plan.chunks);
 	chain.net.has_pairs = false;
 	CHECK(strategy_choose(&chain.net, &cluster, &how, &tries, choices) == 0 && !gpipe->possible &&
 			!choices[STRATEGY_NAME_FLUSH].is_validated,
