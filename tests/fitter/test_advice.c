@@ -205,6 +205,28 @@ static void check_parameters(void)
 	advice_free(a);
 }
 
+/* Where calls are counted, what they take without work does not shrink: 4 us of a pass, or nearly all of it. */
+static void check_calls(void)
+{
+	static const double shortest[] = {1e3, 0.2e6};
+	struct advice *a = prepare(1, 1000);
+	size_t micro_batches[2];
+
+	a->net.has_pairs = true;
+	for (int k = 0; k < 2; k++) {
+		a->net.shortest_call = shortest[k];
+		for (size_t i = 0; i < LAYERS; i++) {
+			problem.layers[i].call_count[0] = problem.layers[i].call_count[1] = 4;
+			problem.times[i][2] = 3e6; /* says nothing then */
+		}
+		CHECK(advice_fill(a) == 0, "fill");
+		micro_batches[k] = a->rows[1].ways[STRATEGY_NAME_GPIPE].choice.plan.micro_batches;
+		advice_free(a);
+	}
+	CHECK(micro_batches[0] > 2 && micro_batches[1] <= 2, "%zu and %zu micro-batches", micro_batches[0],
+		micro_batches[1]);
+}
+
 /* 20% longer than predicted on two GPUs: so long may it take on four. */
 static void check_measured(void)
 {
@@ -370,6 +392,7 @@ int main(void)
 	check_slow_links();
 	check_sure();
 	check_parameters();
+	check_calls();
 	check_measured();
 	check_input();
 	check_readers();
