@@ -205,7 +205,8 @@ static void check_parameters(void)
 	advice_free(a);
 }
 
-/* Where calls are counted, what they take without work does not shrink: 4 us of a pass, or nearly all of it. */
+/* Where calls are counted, what they take without work does not shrink: 4 us of a pass, or nearly all of it.
+ */
 static void check_calls(void)
 {
 	static const double shortest[] = {1e3, 0.2e6};
