@@ -1,6 +1,6 @@
 /* Numbers of GPUs and strategies, each with a range: see advice.h. */
 #include "advice.h"
-#include "strategy_fixed.h"
+#include "strategy/strategy_fixed.h"
 
 #include <errno.h>
 #include <math.h>

@@ -33,7 +33,7 @@
 #ifndef ADVICE_H
 #define ADVICE_H
 
-#include "strategy_choose.h"
+#include "strategy/strategy_choose.h"
 
 enum { ADVICE_MOST_COUNTS = 32 };
 

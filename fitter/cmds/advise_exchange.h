@@ -2,7 +2,7 @@
 #ifndef CMDS_ADVISE_EXCHANGE_H
 #define CMDS_ADVISE_EXCHANGE_H
 
-#include "advise/strategy.h"
+#include "strategy/strategy.h"
 
 struct advise_exchange {
 	size_t gpus;  /* that take part; 0: nothing was exchanged */

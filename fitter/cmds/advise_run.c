@@ -1,6 +1,6 @@
 /* The runs that an advice is made from: see advise.h. */
 #include "advise.h"
-#include "advise/strategy_pairs.h"
+#include "strategy/strategy_pairs.h"
 #include "advise_exchange.h"
 #include "base/csv.h"
 #include "base/memory.h"

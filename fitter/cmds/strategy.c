@@ -1,6 +1,6 @@
 /* pmfit strategy: data, model and pipeline parallelism predicted from one GPU. */
-#include "advise/strategy_choose.h"
-#include "advise/strategy_torch.h"
+#include "strategy/strategy_choose.h"
+#include "strategy/strategy_torch.h"
 #include "base/table.h"
 #include "base/terminal.h"
 #include "base/text.h"

@@ -1,7 +1,7 @@
 /* An advice in words: see advice_table.h. */
 #include "advice_table.h"
-#include "advise/strategy_fixed.h"
-#include "advise/strategy_torch.h"
+#include "strategy/strategy_fixed.h"
+#include "strategy/strategy_torch.h"
 
 #include <math.h>
 

@@ -3,7 +3,7 @@
 #ifndef STRATEGY_TABLE_H
 #define STRATEGY_TABLE_H
 
-#include "advise/strategy_choose.h"
+#include "strategy/strategy_choose.h"
 #include "base/table.h"
 
 /* The columns of a table that print_init has begun. */

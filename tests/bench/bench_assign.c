@@ -9,7 +9,7 @@
  *
  *     bench_assign NAME BATCH MICRO_BATCHES CLUSTER LAYERS.json...      called by assign.sh
  */
-#include "advise/strategy_assign.h"
+#include "strategy/strategy_assign.h"
 #include "base/memory.h"
 
 #include <err.h>

@@ -2,7 +2,7 @@
 #ifndef TEST_CHAIN_H
 #define TEST_CHAIN_H
 
-#include "advise/strategy.h"
+#include "strategy/strategy.h"
 
 enum { CHAIN_MOST = 12 };
 

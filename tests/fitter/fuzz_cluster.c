@@ -1,5 +1,5 @@
 /* Fuzz target: what a strategy is made from, clusters and a network's layers. */
-#include "advise/strategy.h"
+#include "strategy/strategy.h"
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -3,7 +3,7 @@
  * closed forms of cases that have one, the partition against trying all.
  */
 #include "../analyzer/check.h"
-#include "advise/strategy_choose.h"
+#include "strategy/strategy_choose.h"
 #include "base/random.h"
 #include "chain.h"
 

@@ -1,6 +1,6 @@
 /* Assignments of unlike workers: all orders against trying all plans, heredity against all orders. */
 #include "../analyzer/check.h"
-#include "advise/strategy_assign.h"
+#include "strategy/strategy_assign.h"
 #include "base/random.h"
 #include "chain.h"
 

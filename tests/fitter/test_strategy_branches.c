@@ -1,7 +1,7 @@
 /* Networks with branches: what is read of their layers, and in pipelines, by hand, which of them wait until a
  * stage's gradient has gone. */
 #include "../analyzer/check.h"
-#include "advise/strategy.h"
+#include "strategy/strategy.h"
 #include "chain.h"
 
 #include <math.h>

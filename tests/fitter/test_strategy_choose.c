@@ -3,7 +3,7 @@
  * each are known to miss, of those that could be recommended alone.
  */
 #include "../analyzer/check.h"
-#include "advise/strategy_choose.h"
+#include "strategy/strategy_choose.h"
 #include "base/random.h"
 #include "chain.h"
 

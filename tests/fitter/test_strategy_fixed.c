@@ -4,7 +4,7 @@
  * there is none, and the pass keeps the time of the shortest.
  */
 #include "../analyzer/check.h"
-#include "advise/strategy_fixed.h"
+#include "strategy/strategy_fixed.h"
 #include "chain.h"
 
 #include <math.h>

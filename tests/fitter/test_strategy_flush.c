@@ -4,7 +4,7 @@
  * weights. Worked out by hand.
  */
 #include "../analyzer/check.h"
-#include "advise/strategy.h"
+#include "strategy/strategy.h"
 #include "chain.h"
 
 /*

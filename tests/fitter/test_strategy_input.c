@@ -4,7 +4,7 @@
  * the known clusters: each is read, and found by the names that drivers give to its GPUs.
  */
 #include "../analyzer/check.h"
-#include "advise/strategy.h"
+#include "strategy/strategy.h"
 #include "chain.h"
 
 #include <stdio.h>

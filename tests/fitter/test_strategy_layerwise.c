@@ -3,7 +3,7 @@
  * what is merged where more partitions gain nothing.
  */
 #include "../analyzer/check.h"
-#include "advise/strategy_choose.h"
+#include "strategy/strategy_choose.h"
 #include "base/random.h"
 #include "chain.h"
 

@@ -2,7 +2,7 @@
  * Memory of a worker under each strategy, worked out by hand, and the line through what runs took.
  */
 #include "../analyzer/check.h"
-#include "advise/strategy_choose.h"
+#include "strategy/strategy_choose.h"
 #include "chain.h"
 
 #include <math.h>

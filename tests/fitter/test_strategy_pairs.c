@@ -3,9 +3,9 @@
  * them, where it may be cut, and what an iteration and a worker's memory come to, worked out by hand.
  */
 #include "../analyzer/check.h"
-#include "advise/strategy_choose.h"
-#include "advise/strategy_pairs.h"
-#include "advise/strategy_torch.h"
+#include "strategy/strategy_choose.h"
+#include "strategy/strategy_pairs.h"
+#include "strategy/strategy_torch.h"
 #include "chain.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
  * there are, branches, memory; and it stands among the strategies, untried.
  */
 #include "../analyzer/check.h"
-#include "advise/strategy_choose.h"
+#include "strategy/strategy_choose.h"
 #include "base/random.h"
 #include "chain.h"
 

@@ -3,9 +3,9 @@
  * that it is PyTorch's, and which of its layers fully_shard is given together.
  */
 #include "../analyzer/check.h"
-#include "advise/caching_allocator.h"
-#include "advise/strategy_choose.h"
-#include "advise/strategy_torch.h"
+#include "strategy/caching_allocator.h"
+#include "strategy/strategy_choose.h"
+#include "strategy/strategy_torch.h"
 #include "chain.h"
 
 #include <math.h>

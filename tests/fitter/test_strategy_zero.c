@@ -3,7 +3,7 @@
  * forward 10, backward 20, update 3 each. With L = 1 and B = 2 half a ring is 2 (1 + S/6): 6, 10 and 6.
  */
 #include "../analyzer/check.h"
-#include "advise/strategy_choose.h"
+#include "strategy/strategy_choose.h"
 #include "chain.h"
 
 static void init(struct chain *chain, struct strategy_cluster *cluster)
