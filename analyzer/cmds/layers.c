@@ -202,6 +202,7 @@ static int run(int argument_count, char **arguments)
 				object, "recorder", report_device_times_key(&runs[0].analysis, "pmhook"));
 			add_device(object, &runs[0].analysis);
 			add_memory(object, &runs[0].analysis);
+			cJSON_AddNumberToObject(object, "gpus", (double)runs[0].analysis.worker_count);
 			print_json_number(object, "samples",
 				analysis_samples(&runs[0].analysis) > 0 ? analysis_samples(&runs[0].analysis)
 									: NAN);
@@ -235,7 +236,7 @@ static const struct option_row rows[] = {
 		"operations (flops; forward and backward, per GPU); times in ns; with who recorded the run (recorder: pmhook, kineto, nsight_systems, labels), the first "
 		"GPU (device: name, memory_bytes, bytes_per_second at its peak) and the device "
 		"memory that the run took (memory: device_bytes, of the device with most), where its "
-		"allocations tell, and the iteration's samples where they are known"},
+		"allocations tell, the number of gpus, and samples of an iteration over all of them where they are known"},
 	{"csv", CMD_CSV, NULL, "the same as CSV"},
 	{"iterations", OPTION_ITERATIONS, NULL,
 		"with --csv: a row per rank, iteration and layer: rank, device, iteration, kind, "

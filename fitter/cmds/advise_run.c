@@ -289,12 +289,8 @@ void advise_read_runs(struct advice *a, char *const *runs, size_t count, double 
 									       : a->net.error);
 	if (a->run.gpus == 1 && a->net.communicates)
 		errx(1, "%s: its layers communicate: expected a run on one GPU", r.name);
-	if (a->run.gpus > 1) {
-		/* its samples are those of all, its memory has gradients in buckets and the like */
-		if (!a->net.is_batch_unknown)
-			a->net.batches[0] = a->run.batch;
+	if (a->run.gpus > 1) /* with gradients in buckets, and what else an exchange takes */
 		a->net.device_bytes[0] = NAN;
-	}
 	if (r.is_given)
 		strategy_net_rows(&a->net, batch);
 	strategy_pairs_cut(&a->net);

@@ -173,8 +173,7 @@ static bool is_of_torch(const char *site)
 	return strstr(site, "libtorch") || strstr(site, "libc10") || strstr(site, "2at6native");
 }
 
-/* Another profiler's convolutions do not tell how far their windows move: they leave what the next layer
- * takes in. */
+/* Another profiler does not tell how far a window moves: it leaves what the next layer takes in. */
 static void take_output(struct strategy_layer *front, const char *front_sizes, double bytes)
 {
 	if (strstr(front_sizes, "->") && strchr(front_sizes, 'x') && !strchr(front_sizes, ' ') && bytes > 0) {
@@ -274,16 +273,15 @@ static void insert(double *row, size_t count, size_t place, double value)
 	row[place] = value;
 }
 
-/* What goes into the first layer that states it: samples, where the file does not say that they are not
- * known.
- */
+/* The samples of a GPU; where the file says that they are not known, what goes into the first layer that
+ * states it. */
 static double batch_of_run(struct strategy_net *net, const cJSON *root)
 {
 	const cJSON *item, *samples = cJSON_GetObjectItemCaseSensitive(root, "samples");
 	double batch = 0, numbers;
 
 	if (cJSON_IsNumber(samples))
-		return samples->valuedouble;
+		return samples->valuedouble / fmax(number(root, "gpus"), 1);
 	cJSON_ArrayForEach (item, cJSON_GetObjectItemCaseSensitive(root, "layers"))
 		if (batch <= 0)
 			batch = batch_of(word(item, "input"), &numbers);

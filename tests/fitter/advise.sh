@@ -72,6 +72,7 @@ grep -q 'measured with batch 32' out.txt || { cat out.txt; fail "layers of anoth
 grep -q 'Those of a node are from what 2 GPUs exchanged' out.txt || { cat out.txt; fail "links are not measured"; }
 tr '\n' ' ' <out.txt | sed 's/.*others): *//; s/ GB.s and / /; s/ us.*//' >links.txt
 awk '!($1 > 15 && $1 < 17.5 && $2 > 20 && $2 < 44) { bad = 1 } END { exit bad || NR != 1 }' links.txt || { cat links.txt; fail "other links"; }
+pmfit advise --cycle-ms 8 --csv two | grep -q '^2,model,[0-9]' || fail "several GPUs without a pipeline"
 pmfit advise --cycle-ms 8 --json two >two.json && pmfit advise --cycle-ms 8 --json slowed >slowed.json || fail "no JSON"
 first() { sed -n "s/^\t*\"$1\":[^0-9]*\([0-9.e+]*\).*/\1/p" "$2" | head -n 1; }
 awk -v one="$(first iteration_ns slowed.json)" -v low="$(first low_ns two.json)" -v high="$(first high_ns two.json)" 'BEGIN {
