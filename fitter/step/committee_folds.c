@@ -14,7 +14,8 @@
 
 #define COVERED 0.95
 #define NORMAL_COVERED 1.959964 /* standard deviations about the mean that hold so much */
-#define UNTRIED 3.0 /* factor of a region that no fold could try; the most that folds can ask for */
+#define UNTRIED 3.0       /* factor of a region that no fold could try; the most that folds can ask for */
+#define LEAST_FACTOR 0.25 /* and the least: a few rows that happen to be met tell no more */
 #define LEAST_TRAINED 6
 #define FOLD_SEED 17
 
@@ -259,7 +260,8 @@ static void widen_outside(struct examination *x, enum committee_region region,
 		       NORMAL_COVERED;
 		tried++;
 	}
-	x->committee->widen[region] = tried ? fmin(sum / (double)tried, UNTRIED) : UNTRIED;
+	x->committee->widen[region] =
+		tried ? fmin(fmax(sum / (double)tried, LEAST_FACTOR), UNTRIED) : UNTRIED;
 }
 
 void committee_examine(
