@@ -163,9 +163,10 @@ static double read_exchange(struct reader *r, const char *run, const struct csv 
 {
 	const char *const words[] = {"pmanalyze", "comm", "--json", run, NULL};
 	const double workers = observed(csv, "gpus", 1);
-	struct advise_exchange exchange;
+	struct advise_exchange exchange, less;
 	char path[NAME_ROOM];
 	const char *bad;
+	double gpus;
 
 	if (!(observed(csv, "communication_ms", 0) > 0))
 		return workers;
@@ -175,13 +176,12 @@ static double read_exchange(struct reader *r, const char *run, const struct csv 
 	if (bad)
 		refuse(r, run, "%s", bad);
 	exchange.hosts = (size_t)observed(csv, "hosts", 1);
-	if (exchange.gpus <= r->exchange->gpus) {
-		advise_exchange_free(&exchange);
-		return fmax(workers, (double)exchange.gpus);
-	}
-	advise_exchange_free(r->exchange);
-	*r->exchange = exchange;
-	return fmax(workers, (double)exchange.gpus);
+	gpus = fmax(workers, (double)exchange.gpus);
+	less = exchange.gpus > r->exchange->gpus ? *r->exchange : exchange;
+	if (exchange.gpus > r->exchange->gpus)
+		*r->exchange = exchange;
+	advise_exchange_free(&less);
+	return gpus;
 }
 
 static void read_one(struct reader *r, const char *run)
