@@ -201,7 +201,7 @@ const struct command cmd_advise = {
 		"prediction, whose ranges then reach as far as it missed them.\n"
 		"\n"
 		"What a GPU does outside of its layers (input, copies, launches, waiting) is taken to stay as it "
-		"is; where it is a quarter of the iteration or more, pipelines are shown as untried. A strategy that exceeds a GPU's memory is left out; 1f1b, tensor parallelism and ZeRO's stages, but of PyTorch's programs, "
+		"is; where it is a quarter of the iteration or more, pipelines are shown as untried. A strategy that exceeds a GPU's memory is left out; 1f1b, tensor parallelism and ZeRO's stages of other than PyTorch's programs, "
 		"against which no run was held, are shown as untried and not recommended. What is predicted nearer to the "
 		"recommended strategy than such predictions missed modelled runs is called a tie (tied in CSV and JSON). "
 		"Ranges hold if the links are as the file has them.\n",

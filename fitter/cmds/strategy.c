@@ -367,7 +367,7 @@ const struct command cmd_strategy = {
 		"others, tensor and 1f1b, so they are not recommended.\n"
 		"\n"
 		"FILE describes the cluster, or is the name of a known one: dgx-1, dgx-a100, dgx-h100 (also H200), dgx-b200, "
-		"pcie3, pcie4, pcie5, by data sheets. # starts a comment:\n"
+		"mi300x, pcie3, pcie4, pcie5, by data sheets. # starts a comment:\n"
 		"  workers 16\tGPUs\n"
 		"  workers_per_node 8\tdefault: all on one node\n"
 		"  link_latency_us 4\tbetween GPUs of a node\n"
