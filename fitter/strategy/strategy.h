@@ -156,6 +156,10 @@ struct strategy_cluster {
 	char error[512];
 };
 
+/* The folder of known clusters, which come with the program, and how their names end. */
+#define STRATEGY_CLUSTERS "clusters"
+#define STRATEGY_CLUSTER_END ".cluster"
+
 /* Reads the file (see pmfit strategy --help), or that of a known cluster by its name. 0 or -errno;
  * strategy_cluster_free in either case. */
 int strategy_cluster_read(struct strategy_cluster *cluster, const char *path);

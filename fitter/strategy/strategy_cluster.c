@@ -14,8 +14,6 @@
 #define GIB (1024.0 * 1024 * 1024)
 /* Of the memory bandwidth in a data sheet, what copies reach. */
 #define REACHED 0.8
-#define CLUSTERS "clusters"
-#define CLUSTER_SUFFIX ".cluster"
 
 __attribute__((format(printf, 3, 4))) static int fail(
 	struct strategy_cluster *cluster, const char *path, const char *format, ...)
@@ -116,7 +114,7 @@ static int take(struct strategy_cluster *cluster, char **words, size_t count)
 int strategy_cluster_read(struct strategy_cluster *cluster, const char *path)
 {
 	char line[512], *words[5], *save;
-	char *found = installed_file(path, CLUSTERS, CLUSTER_SUFFIX);
+	char *found = installed_file(path, STRATEGY_CLUSTERS, STRATEGY_CLUSTER_END);
 	FILE *in = strcmp(path, "-") == 0 ? stdin : found ? fopen(found, "re") : NULL;
 	int status = 0;
 

@@ -8,13 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SUFFIX ".cluster"
-
 static int is_cluster(const struct dirent *entry)
 {
-	const size_t length = strlen(entry->d_name), end = strlen(SUFFIX);
+	const size_t length = strlen(entry->d_name), end = strlen(STRATEGY_CLUSTER_END);
 
-	return length > end && strcmp(entry->d_name + length - end, SUFFIX) == 0;
+	return length > end && strcmp(entry->d_name + length - end, STRATEGY_CLUSTER_END) == 0;
 }
 
 /* As a word: "A10" is no part of "NVIDIA A100". */
@@ -53,7 +51,7 @@ static size_t part_length(const char *folder, const char *file, const char *devi
 /* Calls `take` with each in the order of their names. */
 static void each_known(void (*take)(const char *folder, const char *file, void *context), void *context)
 {
-	char *folder = installed_folder("clusters");
+	char *folder = installed_folder(STRATEGY_CLUSTERS);
 	struct dirent **entries = NULL;
 	int count = folder ? scandir(folder, &entries, is_cluster, alphasort) : 0;
 
@@ -79,7 +77,7 @@ static void take_nearer(const char *folder, const char *file, void *context)
 	if (length <= nearest->length)
 		return;
 	free(nearest->name);
-	nearest->name = strndup(file, strlen(file) - strlen(SUFFIX));
+	nearest->name = strndup(file, strlen(file) - strlen(STRATEGY_CLUSTER_END));
 	nearest->length = length;
 }
 
@@ -99,7 +97,7 @@ static void add_name(const char *folder, const char *file, void *context)
 
 	(void)folder;
 	if (*names && asprintf(&longer, "%s%s%.*s", *names, **names ? ", " : "",
-			      (int)(strlen(file) - strlen(SUFFIX)), file) >= 0) {
+			      (int)(strlen(file) - strlen(STRATEGY_CLUSTER_END)), file) >= 0) {
 		free(*names);
 		*names = longer;
 	}
