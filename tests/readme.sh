@@ -10,10 +10,10 @@ complain() {
 	bad=1
 }
 
-# Numbers, the spaces between columns, which rank or layer was slowest, and whether a fit has a term at its bound, differ from run
-# to run.
+# Numbers, the spaces between columns, which rank or layer was slowest, whether a fit has a term at its bound, and how sure an advice is,
+# differ from run to run.
 mask() {
-	sed 's/-\{0,1\}[0-9][0-9.]*\(e[-+]\{0,1\}[0-9]\{1,\}\)\{0,1\}/N/g; s/ at lower bound$//; s/N[%]/N/g; s/-N/N/g; s/--*/-/g; s/  */ /g; s/, [mu]s$/, UNIT/; s/N [mu]s/N UNIT/g; s/ on [^ ,]*,/ on HOST,/; s/ $//' | grep -v '^$'
+	sed 's/-\{0,1\}[0-9][0-9.]*\(e[-+]\{0,1\}[0-9]\{1,\}\)\{0,1\}/N/g; s/ at lower bound$//; s/N[%]/N/g; s/-N/N/g; s/--*/-/g; s/  */ /g; s/, [mu]s$/, UNIT/; s/N [mu]s/N UNIT/g; s/ on [^ ,]*,/ on HOST,/; s/ \(moderate\|weak\) / SURE /; s/ $//' | grep -v '^$'
 }
 
 # The commands of the session begin with "    $ "; what follows is their output, until the next. Other blocks are not sessions.
@@ -31,7 +31,7 @@ sentences='^ *\(Step\|Equation\|Communication\|Balance\|Recording overhead\):'
 [ "$(grep -c "$sentences" session.masked)" = "$(grep -c "$sentences" output.masked)" ] || complain "other sentences"
 for text in session output; do
 	# what is found on a machine without a model of time, and its numbered findings, differ too
-	awk '/^ *(Step|Equation|Communication|Balance|Recording)|^First finding|^- [A-Z]|^N [a-z0-9 ]*[A-Za-z]/ { sentence = 1; next } /^[$A-Z]/ { sentence = 0 } !sentence' \
+	awk '/^ *(Step|Equation|Communication|Balance|Recording)|^First finding|^(How|Which|What|Links|Memory|Batch|Besides|Such) |^(Memory|Batch): |^- [A-Z]|^N [a-z0-9 ]*[A-Za-z]/ { sentence = 1; next } /^[$A-Z]/ { sentence = 0 } !sentence' \
 		$text.masked >$text.tables
 done
 diff session.tables output.tables || complain "the session prints something else"
