@@ -70,6 +70,7 @@ struct strategy_net {
 	size_t layer_count, batch_count;
 	struct strategy_layer *layers;
 	double *batches;      /* that were measured, ascending */
+	double measured;      /* the one of them that was, where the others follow from it; 0: all were */
 	double *device_bytes; /* that these runs took on their GPU; NAN: not known. NULL: of none */
 	struct {
 		char name[128];           /* "": not known */

@@ -238,6 +238,7 @@ int strategy_fixed_make(
 	*fixed = (struct strategy_net){.layer_count = net->layer_count,
 		.batch_count = ROWS,
 		.batches = at,
+		.measured = net->batches[0],
 		.is_torch = net->is_torch,
 		.is_opaque = net->is_opaque,
 		.has_pairs = net->has_pairs,

@@ -115,7 +115,7 @@ void strategy_torch_tensor(const struct strategy_net *net, const struct strategy
 		.cluster = cluster,
 		.parts = parts,
 		.batch = how->batch,
-		.measured = net->batches[net->batch_count - 1],
+		.measured = net->measured > 0 ? net->measured : net->batches[net->batch_count - 1],
 		.gathers = way == TORCH_TENSOR_GATHERED};
 
 	*parts = (struct strategy_data_parts){0};

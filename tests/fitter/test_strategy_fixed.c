@@ -104,6 +104,7 @@ static void check_half(void)
 
 	init(&chain, 3, 0);
 	CHECK(strategy_fixed_make(&chain.net, 0, 1, 0, &fixed) == 0, "memory");
+	CHECK(near(fixed.measured, chain.net.batches[0]), "which batch was measured");
 	time = strategy_layer_time(&fixed, 2, STRATEGY_FORWARD, 0.5);
 	CHECK(fabs(time - (FIXED + 3 * 9 / 2.0)) < 1e-6, "on a line: %g", time);
 	strategy_fixed_free(&fixed);
