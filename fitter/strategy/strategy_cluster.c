@@ -244,13 +244,26 @@ struct strategy_link strategy_ring_link(
 	const struct strategy_cluster *cluster, size_t first, size_t count, size_t from, size_t to)
 {
 	struct strategy_link link = strategy_link_of(cluster, from, to);
-	double side_by_side = fmin(cluster->network_links, (double)fewest_on_node(cluster, first, count));
 
 	/* workers in another order, and links with a line of their own, have theirs */
-	if (!cluster->order && !are_on_one_node(cluster, from, to) && !exception_of(cluster, from, to) &&
-		side_by_side > 1)
-		link.bandwidth *= side_by_side;
+	if (cluster->network_links > 1 && !cluster->order && !are_on_one_node(cluster, from, to) &&
+		!exception_of(cluster, from, to))
+		link.bandwidth *= fmin(cluster->network_links, (double)fewest_on_node(cluster, first, count));
 	return link;
+}
+
+/* A step of the ring: each worker sends the next its part. */
+static double ring_step(const struct strategy_cluster *cluster, size_t first, size_t count, double bytes)
+{
+	double step = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct strategy_link link =
+			strategy_ring_link(cluster, first, count, first + i, first + (i + 1) % count);
+
+		step = fmax(step, link.latency + bytes / (double)count / link.bandwidth);
+	}
+	return step;
 }
 
 static double tree(const struct strategy_cluster *cluster, size_t first, size_t count, double bytes)
@@ -276,19 +289,17 @@ static double tree(const struct strategy_cluster *cluster, size_t first, size_t 
 
 double strategy_all_reduce(const struct strategy_cluster *cluster, size_t first, size_t count, double bytes)
 {
-	double step = 0, ring, alternative;
-
 	if (count < 2 || bytes <= 0)
 		return 0;
-	for (size_t i = 0; i < count; i++) {
-		struct strategy_link link =
-			strategy_ring_link(cluster, first, count, first + i, first + (i + 1) % count);
+	return fmin(2 * (double)(count - 1) * ring_step(cluster, first, count, bytes),
+		tree(cluster, first, count, bytes));
+}
 
-		step = fmax(step, link.latency + bytes / (double)count / link.bandwidth);
-	}
-	ring = 2 * (double)(count - 1) * step;
-	alternative = tree(cluster, first, count, bytes);
-	return alternative < ring ? alternative : ring;
+double strategy_ring_half(const struct strategy_cluster *cluster, double bytes)
+{
+	const size_t n = cluster->workers;
+
+	return n > 1 && bytes > 0 ? (double)(n - 1) * ring_step(cluster, 0, n, bytes) : 0;
 }
 
 double strategy_new_version(const struct strategy_cluster *cluster, double bytes)

@@ -3,19 +3,6 @@
 
 #include <math.h>
 
-double strategy_ring_half(const struct strategy_cluster *cluster, double bytes)
-{
-	size_t n = cluster->workers;
-	double step = 0;
-
-	for (size_t i = 0; i < n && n > 1 && bytes > 0; i++) {
-		struct strategy_link link = strategy_ring_link(cluster, 0, n, i, (i + 1) % n);
-
-		step = fmax(step, link.latency + bytes / (double)n / link.bandwidth);
-	}
-	return (double)(n - 1) * step;
-}
-
 /* Layers between two places where the network may be cut: what is gathered and scattered together. */
 struct unit {
 	size_t begin, end;
