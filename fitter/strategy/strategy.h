@@ -119,6 +119,14 @@ double strategy_output_numbers(const char *kind, const char *sizes, const char *
 
 enum strategy_time { STRATEGY_FORWARD, STRATEGY_BACKWARD, STRATEGY_UPDATE };
 
+/* The layer's times of that pass, per measured batch. */
+static inline double *strategy_times(const struct strategy_layer *layer, enum strategy_time which)
+{
+	return which == STRATEGY_FORWARD    ? layer->forward
+	       : which == STRATEGY_BACKWARD ? layer->backward
+					    : layer->update;
+}
+
 /* The time of a layer for a batch: on the line between the measured batches around it, or beyond them on that
  * of the nearest two; with one measured batch in proportion. Updates do not depend on it. */
 double strategy_layer_time(

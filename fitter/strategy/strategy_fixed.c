@@ -30,11 +30,6 @@ struct line {
 	size_t held;
 };
 
-static double time_of(const struct strategy_layer *layer, enum strategy_time which)
-{
-	return which == STRATEGY_FORWARD ? layer->forward[0] : layer->backward[0];
-}
-
 static bool is_alike(const struct strategy_layer *a, const struct strategy_layer *b)
 {
 	return strcmp(a->kind, b->kind) == 0 && a->is_activated == b->is_activated;
@@ -49,7 +44,7 @@ static size_t points_of(
 
 	for (size_t i = 0; *one->kind && i < net->layer_count && count < MOST_POINTS; i++) {
 		const struct strategy_layer *l = &net->layers[i];
-		const struct point new = {{1, l->flops, l->output_bytes}, time_of(l, which)};
+		const struct point new = {{1, l->flops, l->output_bytes}, *strategy_times(l, which)};
 		size_t k = 0;
 
 		if (!is_alike(l, one))
@@ -151,19 +146,12 @@ double strategy_fixed_of_kind(const struct strategy_net *net, size_t layer, enum
 	return line.held > 2 && 2 * line.held >= count ? line.factor[0] : NAN;
 }
 
-static double *pass_of(const struct strategy_layer *layer, int which)
-{
-	return which == STRATEGY_FORWARD    ? layer->forward
-	       : which == STRATEGY_BACKWARD ? layer->backward
-					    : layer->update;
-}
-
 static double shortest(const struct strategy_net *net, int which, bool has_parameters)
 {
 	double all = HUGE_VAL, least = HUGE_VAL;
 
 	for (size_t i = 0; i < net->layer_count; i++) {
-		double time = pass_of(&net->layers[i], which)[0];
+		double time = *strategy_times(&net->layers[i], (enum strategy_time)which);
 
 		if (time <= 0)
 			continue;
@@ -270,12 +258,12 @@ int strategy_fixed_make(
 		at += PASSES * ROWS;
 		for (size_t r = 0; r < ROWS; r++) {
 			for (int k = STRATEGY_FORWARD; k <= STRATEGY_BACKWARD; k++) {
-				double now = pass_of(from, k)[0], kept;
+				double now = *strategy_times(from, (enum strategy_time)k), kept;
 
 				kept = fmin(
 					fmax(times * part_of(net, from, k, known[i][k]), least * now), now);
 
-				pass_of(to, k)[r] = pass_with(
+				strategy_times(to, (enum strategy_time)k)[r] = pass_with(
 					shares[r], now, kept, k == STRATEGY_BACKWARD ? 2 * once : once);
 			}
 			to->update[r] = from->update[0];

@@ -423,10 +423,7 @@ void strategy_net_free(struct strategy_net *net)
 double strategy_layer_time(
 	const struct strategy_net *net, size_t layer, enum strategy_time which, double batch)
 {
-	const struct strategy_layer *l = &net->layers[layer];
-	const double *times = which == STRATEGY_FORWARD    ? l->forward
-			      : which == STRATEGY_BACKWARD ? l->backward
-							   : l->update;
+	const double *times = strategy_times(&net->layers[layer], which);
 	const double *at = net->batches;
 	size_t n = net->batch_count, i = 0;
 	double time;
