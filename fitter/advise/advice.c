@@ -23,6 +23,12 @@ const char *const advice_limits[] = {
 	"compute", "links", "stages that wait", "input", "the host", "work outside of layers", "memory"};
 const char *const advice_strengths[] = {"measured", "moderate", "weak", "untried"};
 
+/* The network that predicts; where one batch was measured, the one whose layers keep most of their time with
+ * fewer samples, else NULL. */
+struct nets {
+	const struct strategy_net *likely, *slowest;
+};
+
 /* Each worker reads as much as the one that was measured. */
 static struct strategy_how how_of(const struct advice *a, size_t gpus)
 {
@@ -91,31 +97,25 @@ static void range_parts(
 }
 
 /* With one measured batch, between layers that scale in proportion and such that do so least. */
-static int range_pipe(const struct advice *a, const struct strategy_net *net, const struct strategy_how *how,
+static int range_pipe(const struct advice *a, const struct nets *nets, const struct strategy_how *how,
 	size_t gpus, struct advice_way *way)
 {
 	const struct strategy_plan *plan = &way->choice.plan;
 	struct strategy_how pipe = *how;
 	double best, worst;
 	struct strategy_cluster ordered;
-	struct strategy_net fixed;
-	int status;
 
 	pipe.other = other_of_pipe(a, (double)gpus);
 	strategy_cluster_ordered(
 		a->cluster, way->choice.worker, plan->first[strategy_places(plan)], &ordered);
-	way->time = strategy_pipe(net, &ordered, &pipe, plan, NULL);
+	way->time = strategy_pipe(nets->likely, &ordered, &pipe, plan, NULL);
 	if (way->time < 0)
 		return -ENOMEM;
 	best = worst = way->time;
-	if (a->net.batch_count == 1) {
-		status = strategy_fixed_make(&a->net, a->optimizer_copies, FIXED_TIMES, FIXED_SHARE, &fixed);
-		if (status == 0) {
-			best = strategy_pipe(&a->net, &ordered, &pipe, plan, NULL);
-			worst = strategy_pipe(&fixed, &ordered, &pipe, plan, NULL);
-		}
-		strategy_fixed_free(&fixed);
-		if (status < 0 || best < 0 || worst < 0)
+	if (nets->slowest) {
+		best = strategy_pipe(&a->net, &ordered, &pipe, plan, NULL);
+		worst = strategy_pipe(nets->slowest, &ordered, &pipe, plan, NULL);
+		if (best < 0 || worst < 0)
 			return -ENOMEM;
 	}
 	way->low = fmin(fmin(best, worst), way->time) * (1 - PIPE_MISS);
@@ -154,7 +154,7 @@ static void set_limit(const struct advice *a, double gpus, struct advice_way *wa
 		way->share = fmin(compute / way->time, 1);
 }
 
-static int fill_way(const struct advice *a, const struct strategy_net *net, const struct strategy_how *how,
+static int fill_way(const struct advice *a, const struct nets *nets, const struct strategy_how *how,
 	size_t gpus, struct advice_way *way)
 {
 	const struct strategy_choice *choice = &way->choice;
@@ -176,12 +176,12 @@ static int fill_way(const struct advice *a, const struct strategy_net *net, cons
 				: way->high <= NARROW * way->low ? ADVICE_MODERATE
 								 : ADVICE_WEAK;
 	} else {
-		if (way->name == STRATEGY_NAME_DATA && !net->is_torch)
+		if (way->name == STRATEGY_NAME_DATA && !a->net.is_torch)
 			range_data(a, how, way);
 		else if (!strategy_is_pipe(way->name))
 			range_parts(a, how, gpus, way);
 		else
-			status = range_pipe(a, net, how, gpus, way);
+			status = range_pipe(a, nets, how, gpus, way);
 		way->low -= fmax(a->run.iteration - a->run.quartiles[0], 0);
 		way->high += a->run.sd * greatest_of((double)gpus);
 		if (!choice->is_validated)
@@ -228,7 +228,7 @@ static void choose(struct advice_row *row)
 	row->second = quickest_but(row, row->best);
 }
 
-static int fill_row(struct advice *a, const struct strategy_net *net, struct advice_row *row)
+static int fill_row(struct advice *a, const struct nets *nets, struct advice_row *row)
 {
 	static const size_t tries[] = {1, 2, 4, 8, 16, 32, 64, 128};
 	struct strategy_choice choices[STRATEGY_NAME_COUNT];
@@ -236,8 +236,8 @@ static int fill_row(struct advice *a, const struct strategy_net *net, struct adv
 	int status;
 
 	a->cluster->workers = row->gpus;
-	status = strategy_choose(
-		net, a->cluster, &how, &(struct strategy_tries){.micro_batches = tries, .count = 8}, choices);
+	status = strategy_choose(nets->likely, a->cluster, &how,
+		&(struct strategy_tries){.micro_batches = tries, .count = 8}, choices);
 	for (size_t i = 0; i < STRATEGY_NAME_COUNT && status == 0; i++) {
 		struct advice_way *way = &row->ways[i];
 
@@ -247,7 +247,7 @@ static int fill_row(struct advice *a, const struct strategy_net *net, struct adv
 		 */
 		if ((i == STRATEGY_NAME_SINGLE) != (row->gpus == 1))
 			way->choice.possible = false;
-		status = fill_way(a, net, &how, row->gpus, way);
+		status = fill_way(a, nets, &how, row->gpus, way);
 	}
 	return status;
 }
@@ -325,8 +325,8 @@ static void judge(struct advice *a)
 
 int advice_fill(struct advice *a)
 {
-	const struct strategy_net *net = &a->net;
-	struct strategy_net fixed = {0};
+	struct strategy_net fixed = {0}, slowest = {0};
+	struct nets nets = {.likely = &a->net};
 	int status = 0;
 
 	a->pays = a->quickest = a->cheapest = NULL;
@@ -335,19 +335,23 @@ int advice_fill(struct advice *a)
 		return -ENOMEM;
 	if (a->net.batch_count == 1) {
 		status = strategy_fixed_make(&a->net, a->optimizer_copies, 1, 0, &fixed);
-		net = &fixed;
+		if (status == 0)
+			status = strategy_fixed_make(
+				&a->net, a->optimizer_copies, FIXED_TIMES, FIXED_SHARE, &slowest);
+		nets = (struct nets){&fixed, &slowest};
 	}
 	if (status == 0) {
 		const struct strategy_how how = how_of(a, 1);
 
-		a->memory = strategy_memory_basis(net, &how).basis;
+		a->memory = strategy_memory_basis(nets.likely, &how).basis;
 	}
 	for (size_t i = 0; i < a->count && status == 0; i++) {
 		a->rows[i].gpus = a->counts[i];
 		a->rows[i].measured = a->counts[i] == 1 && a->run.gpus == 1 ? a->run.iteration : NAN;
-		status = fill_row(a, net, &a->rows[i]);
+		status = fill_row(a, &nets, &a->rows[i]);
 	}
 	strategy_fixed_free(&fixed);
+	strategy_fixed_free(&slowest);
 	if (status < 0)
 		return status;
 	compare_checks(a);
