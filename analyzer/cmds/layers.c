@@ -196,6 +196,7 @@ static int run(int argument_count, char **arguments)
 			print_csv(&table, stdout);
 		} else if (how.form == PRINT_JSON) {
 			cJSON *object = cJSON_CreateObject();
+			double samples;
 
 			cJSON_AddStringToObject(object, "run", runs[0].label);
 			cJSON_AddStringToObject(
@@ -203,9 +204,8 @@ static int run(int argument_count, char **arguments)
 			add_device(object, &runs[0].analysis);
 			add_memory(object, &runs[0].analysis);
 			cJSON_AddNumberToObject(object, "gpus", (double)runs[0].analysis.worker_count);
-			print_json_number(object, "samples",
-				analysis_samples(&runs[0].analysis) > 0 ? analysis_samples(&runs[0].analysis)
-									: NAN);
+			samples = analysis_samples(&runs[0].analysis);
+			print_json_number(object, "samples", samples > 0 ? samples : NAN);
 			cJSON_AddItemToObject(object, "layers", print_json(&table));
 			print_json_end(object, stdout);
 		} else if (table.row_count > 0) {

@@ -444,6 +444,7 @@ cJSON *report_run_json(struct run *run)
 {
 	struct analysis *analysis = &run->analysis;
 	struct arena *arena = &analysis->timeline.arena;
+	const double samples = analysis_samples(analysis);
 	const char **warnings = run_warnings(run);
 	cJSON *object = cJSON_CreateObject(), *list;
 	struct report_communication communication;
@@ -490,8 +491,7 @@ cJSON *report_run_json(struct run *run)
 		cJSON_AddNullToObject(object, "communication_wait_ns");
 	else
 		cJSON_AddNumberToObject(object, "communication_wait_ns", communication.wait_ns);
-	print_json_number(
-		object, "samples", analysis_samples(analysis) > 0 ? analysis_samples(analysis) : NAN);
+	print_json_number(object, "samples", samples > 0 ? samples : NAN);
 	if (analysis->worker_count > 1) {
 		cJSON_AddNumberToObject(object, "lif", load_imbalance_computing(analysis));
 		cJSON_AddStringToObject(object, "slowest",

@@ -29,6 +29,7 @@ struct reader {
 	double batch;                     /* that was given, on a GPU; 0: none */
 	bool is_given;                    /* it was needed */
 	struct advise_exchange *exchange; /* of the run with most GPUs */
+	struct csv several;               /* the row of the first run on several GPUs, if there is one */
 };
 
 /* Runs pmanalyze with its output in a file, or ends the program with what it complained about. */
@@ -140,22 +141,19 @@ static void take_base(struct reader *r, const char *run, const struct csv *csv, 
 
 /* A run on several GPUs where there is none on one: what is exposed of its exchange, and the queues that wait
  * for it, are taken away. */
-static void take_several(struct reader *r, const struct advice_check *check)
+static void take_several(struct reader *r)
 {
-	struct csv csv;
-	double exposed, queue;
+	const struct advice_check *check = &r->advice->checks[0];
+	const double exposed = observed(&r->several, "communication_exposed_ms", NAN);
+	const double queue = observed(&r->several, "idle_queue_ms", 0);
 
 	if (!advise_exchange_is_data(r->exchange))
 		refuse(r, check->run,
 			"its GPUs exchange more than gradients: expected data parallelism, or a run on one GPU");
-	read_row(r, check->run, &csv);
-	exposed = observed(&csv, "communication_exposed_ms", NAN);
-	queue = observed(&csv, "idle_queue_ms", 0);
 	if (isnan(exposed))
 		refuse(r, check->run, "how much of its exchange is hidden is not known");
 	read_layers(r, check->run);
-	take_base(r, check->run, &csv, check->gpus, 1e6 * (exposed + queue));
-	csv_free(&csv);
+	take_base(r, check->run, &r->several, check->gpus, 1e6 * (exposed + queue));
 }
 
 /* Answers how many GPUs took part in the run, also those without a trace. */
@@ -208,13 +206,17 @@ static void read_one(struct reader *r, const char *run)
 	if (gpus > 1 && observed(&csv, "stages", 1) > 1)
 		refuse(r, run, "a pipeline: expected a run on one GPU, or data parallelism on several");
 	if (gpus > 1) {
+		if (r->advice->check_count == 0)
+			r->several = csv;
+		else
+			csv_free(&csv);
 		r->advice->checks[r->advice->check_count++] =
 			(struct advice_check){run, (size_t)gpus, batch, iteration, NAN};
-	} else {
-		read_layers(r, run);
-		if (!r->name)
-			take_base(r, run, &csv, 1, 0);
+		return;
 	}
+	read_layers(r, run);
+	if (!r->name)
+		take_base(r, run, &csv, 1, 0);
 	csv_free(&csv);
 }
 
@@ -275,7 +277,9 @@ void advise_read_runs(struct advice *a, char *const *runs, size_t count, double 
 	for (size_t i = 0; i < count; i++)
 		read_one(&r, runs[i]);
 	if (!r.name)
-		take_several(&r, &a->checks[0]);
+		take_several(&r);
+	if (a->check_count)
+		csv_free(&r.several);
 	if (r.is_given && r.layer_count > 1)
 		refuse(&r, r.name, "--batch is of one run on one GPU, not of %zu", r.layer_count);
 	compare_batches(&r);
