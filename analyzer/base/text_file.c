@@ -168,3 +168,10 @@ const char *text_file_lines(const char *path, const char *(*take)(void *context,
 	end(file);
 	return bad;
 }
+
+const char *text_file_word(const cJSON *object, const char *key)
+{
+	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
+
+	return text ? text : "";
+}

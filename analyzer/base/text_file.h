@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 /*
- * Each answers NULL, or what is wrong: one sentence that begins with the path and is valid until the thread's
+ * Each that reads answers NULL, or what is wrong: one sentence that begins with the path and is valid until the thread's
  * next call. The path "-" is standard input.
  */
 
@@ -15,6 +15,9 @@ const char *text_file_read(const char *path, char **text, size_t *size);
 
 /* A JSON value, which the caller deletes. */
 const char *text_file_json(const char *path, cJSON **root);
+
+/* A member that is text; "" where there is none. It lives as long as the object. */
+const char *text_file_word(const cJSON *object, const char *key);
 
 /* Gives each line to `take`, which answers NULL or what is wrong with it; it may change the line. */
 const char *text_file_lines(const char *path, const char *(*take)(void *context, char *line), void *context);

@@ -17,11 +17,11 @@ static double number(const cJSON *object, const char *key)
 
 static void take_call(struct advise_exchange *exchange, const cJSON *call)
 {
-	const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(call, "call"));
+	const char *name = text_file_word(call, "call");
 	struct strategy_transfer transfer = {
 		number(call, "bytes"), number(call, "transfer_ns"), number(call, "count")};
 
-	if (!name)
+	if (!*name)
 		return;
 	if (strcmp(name, "AllReduce") != 0) {
 		exchange->others += strcmp(name, "Broadcast") ? transfer.bytes * transfer.count : 0;

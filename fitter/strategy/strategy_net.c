@@ -75,13 +75,6 @@ static void set_kind(struct strategy_layer *layer, const char *kind, double flop
 	layer->flops = batch > 0 && flops > 0 ? flops / batch : 0;
 }
 
-static const char *word(const cJSON *object, const char *key)
-{
-	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
-
-	return text ? text : "";
-}
-
 /* A norm by its kind or the end of its name: "norm3", "blocks.0.norm1", "ln_f". */
 static bool is_norm(const char *name, const char *kind)
 {
@@ -195,10 +188,10 @@ static int make_layers(struct strategy_net *net, const char *path, const cJSON *
 		return fail(net, path, "out of memory");
 	cJSON_ArrayForEach (item, list) {
 		struct strategy_layer *layer = &net->layers[i++];
-		double numbers, batch = batch_of(word(item, "input"), &numbers);
+		double numbers, batch = batch_of(text_file_word(item, "input"), &numbers);
 
 		net->layer_count = i;
-		layer->name = strdup(word(item, "layer"));
+		layer->name = strdup(text_file_word(item, "layer"));
 		layer->forward = calloc(3 * batch_room, sizeof(double));
 		if (!layer->name || !layer->forward)
 			return fail(net, path, "out of memory");
@@ -211,15 +204,15 @@ static int make_layers(struct strategy_net *net, const char *path, const cJSON *
 				"record_shapes=True)",
 				layer->name);
 		layer->input_bytes = batch > 0 ? NUMBER_BYTES * numbers : 0;
-		set_output(layer, word(item, "kind"), word(item, "sizes"), word(item, "input"),
-			*word(item, "activation"));
-		set_kind(layer, word(item, "kind"), number(item, "flops"), batch);
-		set_tensors(layer, word(item, "kind"), word(item, "sizes"));
+		set_output(layer, text_file_word(item, "kind"), text_file_word(item, "sizes"),
+			text_file_word(item, "input"), *text_file_word(item, "activation"));
+		set_kind(layer, text_file_word(item, "kind"), number(item, "flops"), batch);
+		set_tensors(layer, text_file_word(item, "kind"), text_file_word(item, "sizes"));
 		if (i > 1)
 			take_output(layer - 1, front, layer->input_bytes);
-		front = word(item, "sizes");
+		front = text_file_word(item, "sizes");
 		layer->between = i > 1 && layer[-1].is_rows && layer->is_rows ? between(layer - 1, layer) : 0;
-		net->is_torch |= is_of_torch(word(item, "site"));
+		net->is_torch |= is_of_torch(text_file_word(item, "site"));
 		if (layer->is_sum)
 			last_sum = i;
 	}
@@ -254,7 +247,7 @@ static void count_rows(struct strategy_net *net, const cJSON *list, double batch
 	size_t i = 0;
 
 	cJSON_ArrayForEach (item, list) {
-		const double own = batch_of(word(item, "input"), &numbers);
+		const double own = batch_of(text_file_word(item, "input"), &numbers);
 
 		if (own > 0 && fabs(own - batch) > 0.5) {
 			scale_sizes(&net->layers[i], own / batch);
@@ -284,7 +277,7 @@ static double batch_of_run(struct strategy_net *net, const cJSON *root)
 		return samples->valuedouble / fmax(number(root, "gpus"), 1);
 	cJSON_ArrayForEach (item, cJSON_GetObjectItemCaseSensitive(root, "layers"))
 		if (batch <= 0)
-			batch = batch_of(word(item, "input"), &numbers);
+			batch = batch_of(text_file_word(item, "input"), &numbers);
 	net->is_batch_unknown |= cJSON_IsNull(samples);
 	/* as llm.c's, whose products are its own: whoever is told the batch divides by one */
 	return batch > 0 || !net->is_batch_unknown ? batch : 1;
@@ -315,9 +308,9 @@ static int add_times(struct strategy_net *net, const char *path, const cJSON *ro
 		double *const rows[] = {layer->forward, layer->backward, layer->update};
 		static const char *const keys[] = {"forward_ns", "backward_ns", "update_ns"};
 
-		if (strcmp(word(item, "layer"), layer->name) != 0)
+		if (strcmp(text_file_word(item, "layer"), layer->name) != 0)
 			return fail(net, path, "layer %zu is %.60s, but %.60s in the first file", i,
-				word(item, "layer"), layer->name);
+				text_file_word(item, "layer"), layer->name);
 		if (cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(item, "rank")))
 			return fail(net, path, "rows of single ranks: run pmanalyze layers without --ranks");
 		for (int k = 0; k < 3; k++) {
@@ -336,7 +329,7 @@ static int add_times(struct strategy_net *net, const char *path, const cJSON *ro
 /* The GPU of a run; another than the first run's is refused. */
 static int take_device(struct strategy_net *net, const char *path, const cJSON *device)
 {
-	const char *name = word(device, "name");
+	const char *name = text_file_word(device, "name");
 
 	if (*name && *net->device.name && strncmp(name, net->device.name, sizeof(net->device.name) - 1) != 0)
 		return fail(
@@ -373,7 +366,8 @@ int strategy_net_read(struct strategy_net *net, const char *const *paths, size_t
 		if (status == 0)
 			status = take_device(net, paths[i], cJSON_GetObjectItemCaseSensitive(root, "device"));
 		if (status == 0 && i == 0)
-			status = make_layers(net, paths[i], list, word(root, "recorder"), path_count + 1);
+			status = make_layers(
+				net, paths[i], list, text_file_word(root, "recorder"), path_count + 1);
 		if (status == 0)
 			status = add_times(net, paths[i], root);
 		cJSON_Delete(root);

@@ -184,13 +184,6 @@ struct iteration {
 	size_t count;
 };
 
-static const char *word(const cJSON *object, const char *key)
-{
-	const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
-
-	return text ? text : "";
-}
-
 static int place_of(const char *text, const char *const *words)
 {
 	for (int i = 0; words[i]; i++)
@@ -204,14 +197,14 @@ static struct call call_of(const struct strategy_net *net, const cJSON *item)
 	static const char *const passes[] = {"forward", "backward", "update", NULL};
 	static const char *const rules[] = {"", "parameter", "sibling", "gradient", "place", NULL};
 	const cJSON *time = cJSON_GetObjectItemCaseSensitive(item, "time_ns");
-	struct call call = {.layer = NONE, .pass = place_of(word(item, "phase"), passes)};
+	struct call call = {.layer = NONE, .pass = place_of(text_file_word(item, "phase"), passes)};
 	int rule;
 
-	rule = place_of(word(item, "layer_by"), rules);
+	rule = place_of(text_file_word(item, "layer_by"), rules);
 	call.rule = rule == NONE ? OTHER_RULE : (enum rule)rule;
 	call.time = cJSON_IsNumber(time) ? time->valuedouble : 0;
 	for (size_t i = 0; i < net->layer_count && call.layer == NONE; i++)
-		if (strcmp(word(item, "layer"), net->layers[i].name) == 0)
+		if (strcmp(text_file_word(item, "layer"), net->layers[i].name) == 0)
 			call.layer = (ptrdiff_t)i;
 	return call;
 }
