@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 /*
- * Each that reads answers NULL, or what is wrong: one sentence that begins with the path and is valid until the thread's
- * next call. The path "-" is standard input.
+ * Each that reads answers NULL, or what is wrong: one sentence that begins with the path and is valid until
+ * the thread's next call. The path "-" is standard input.
  */
 
 /* All of it, with a zero behind, which the caller frees. */
