@@ -14,9 +14,10 @@
  *     statistics  = struct pm_statistics, ...           payload of a PM_CHUNK_STATISTICS, likewise
  *
  * The trace brings its own vocabulary: an entry names each hooked function, each distinct operation (a
- * function with the values that describe the work), each descriptor, queue, communicator, graph and string, once,
- * before the first record that uses its number. A call is then one small record. So a reader needs no table
- * that matches the writer's version. Numbers begin at 1; 0 means none.
+ * function with the values that describe the work; addresses only in samples, see struct pm_entry_placed), each
+ * descriptor, queue, communicator, graph and string, once, before the first record that uses its number. A call
+ * is then one small record. So a reader needs no table that matches the writer's version. Numbers begin at 1; 0
+ * means none.
  *
  * All is little-endian with natural alignment and no padding. A reader steps by the sizes in the file:
  * fields may be added at the end of a struct without a new version. The version grows only when a meaning changes:
@@ -262,6 +263,7 @@ enum pm_entry_type {
 	PM_ENTRY_ADDRESS_MODULE = 13,
 	PM_ENTRY_TOUCHES = 14,
 	PM_ENTRY_PYTHON = 15,
+	PM_ENTRY_PLACED = 16,
 };
 
 struct pm_entry {
@@ -288,6 +290,17 @@ struct pm_entry_operation {
 	uint32_t site; /* number of a string: the call's stack, "symbol < caller < ...", innermost first */
 	uint32_t value_count;
 	uint64_t values[];
+};
+
+/*
+ * Addresses (values of the types reads, writes, weight, grad and address) are no part of an operation: they are 0, or a
+ * program whose allocator never gives an address twice would have a new operation with each call. In samples of the run
+ * (trace/sample.h) the record of a call has an operation with its addresses instead, and this entry says what `base` is:
+ * the operation that the same call has beyond the samples. Without the entry an operation is its own base.
+ */
+struct pm_entry_placed {
+	uint32_t operation;
+	uint32_t base;
 };
 
 /* A descriptor's content, a list of integers whose meaning goes by `kind` (PM_FORMAT_DESCRIPTORS). */
@@ -582,7 +595,8 @@ struct pm_footer {
 	X(DESCRIPTOR, "descriptor", "number of a descriptor") \
 	X(COMMUNICATOR, "communicator", "number of a communicator") \
 	X(STRING, "string", "number of a string: a path, a kernel's name") \
-	X(GRAPH, "graph", "number of a graph")
+	X(GRAPH, "graph", "number of a graph") \
+	X(HANDLE, "handle", "an object of the program's: an event, a kernel's function, an executable graph")
 
 /*
  * Descriptors. n is the number of dimensions that follow; `type` is an enum pm_type; modes and formats are

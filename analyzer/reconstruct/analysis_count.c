@@ -33,11 +33,22 @@ static double most_frequent(double *values, size_t count)
 	return (double)best >= AGREEMENT * (double)count ? value : NAN;
 }
 
+/* Calls that are missing, by the operation without addresses; the caller frees it. */
+static double *missing_calls(const struct timeline *timeline, const struct timeline_process *process)
+{
+	double *calls = mem_alloc(process->operation_count, sizeof(*calls));
+
+	for (uint32_t op = 0; op < process->operation_count; op++)
+		calls[timeline_base(timeline, process->first_operation + op) - process->first_operation] +=
+			(double)process->gap.calls[op];
+	return calls;
+}
+
 double analysis_iterations(const struct analysis *analysis, const struct analysis_worker *worker)
 {
 	const struct timeline_process *process = &analysis->timeline.processes[worker->worker->process];
 	const double there = (double)worker->iterations.count;
-	double *values, dropped = NAN;
+	double *values, *missing, dropped = NAN;
 	uint32_t *once;
 	size_t count = 0;
 
@@ -47,13 +58,15 @@ double analysis_iterations(const struct analysis *analysis, const struct analysi
 		return there;
 	once = mem_alloc(process->operation_count, sizeof(*once));
 	values = mem_alloc(process->operation_count, sizeof(*values));
+	missing = missing_calls(&analysis->timeline, process);
 	if (pace_once(&analysis->timeline, worker->worker, &worker->iterations, once)) {
 		for (uint32_t op = 0; op < process->operation_count; op++)
 			if (once[op])
-				values[count++] = (double)process->gap.calls[op];
+				values[count++] = missing[op];
 		dropped = most_frequent(values, count);
 	}
 	free(once);
 	free(values);
+	free(missing);
 	return there + dropped;
 }

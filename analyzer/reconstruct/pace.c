@@ -7,6 +7,12 @@
 
 #define LOOKED_AT 8 /* of the last iterations */
 
+/* The operation of the worker's call with this number, without its addresses. */
+static uint32_t base_at(const struct timeline *timeline, const struct worker *worker, size_t number)
+{
+	return timeline_base(timeline, timeline_call(timeline, worker->calls[number]).operation);
+}
+
 bool pace_once(const struct timeline *timeline, const struct worker *worker,
 	const struct iteration_list *list, uint32_t *once)
 {
@@ -22,8 +28,7 @@ bool pace_once(const struct timeline *timeline, const struct worker *worker,
 		looked_at++;
 		memset(counts, 0, process->operation_count * sizeof(*counts));
 		for (size_t k = item->first_call; k < item->call_end; k++)
-			counts[timeline_call(timeline, worker->calls[k]).operation -
-				process->first_operation]++;
+			counts[base_at(timeline, worker, k) - process->first_operation]++;
 		for (uint32_t op = 0; op < process->operation_count; op++)
 			once[op] += counts[op] == 1;
 	}
@@ -63,13 +68,14 @@ static uint32_t find_operation(const struct worker_model *model, const struct wo
 	int best = -1;
 
 	for (size_t i = 0; i < worker->call_count; i++)
-		calls[timeline_call(timeline, worker->calls[i]).operation - process->first_operation]++;
+		calls[base_at(timeline, worker, i) - process->first_operation]++;
 	if (!pace_once(timeline, worker, list, once))
 		goto out;
 	for (size_t i = usual->first_call; i < usual->call_end; i++) {
 		const struct timeline_call call = timeline_call(timeline, worker->calls[i]);
 		const uint32_t operation = call.operation;
-		const uint32_t op = operation - process->first_operation;
+		const uint32_t base = timeline_base(timeline, operation);
+		const uint32_t op = base - process->first_operation;
 		const struct layer_role *role =
 			phase_role(model, worker, layers, list->model, core, operation);
 
@@ -80,7 +86,7 @@ static uint32_t find_operation(const struct worker_model *model, const struct wo
 		if (!once[op] || distance(calls[op], list->count) > most || rank_of(role->phase) <= best)
 			continue;
 		best = rank_of(role->phase);
-		found = operation;
+		found = base;
 	}
 out:
 	free(once);

@@ -13,7 +13,7 @@
 #include "phase.h"
 
 struct pace {
-	uint32_t operation; /* that tells the steps; valid if count > 0 */
+	uint32_t operation; /* that tells the steps, without addresses; valid if count > 0 */
 	int64_t *begin_ns;  /* of its calls, rising; NULL: not known, or all was read */
 	size_t count;
 	size_t before; /* iterations that are in front of the first of them */
@@ -28,7 +28,7 @@ void pace_free(struct pace *pace);
 size_t pace_number(const struct pace *pace, const struct timeline *timeline, const struct worker *worker,
 	const struct iteration *iteration);
 
-/* Marks in `once`, by operation of the process, those that each of the last usual iterations calls once; false:
+/* Marks in `once`, by operation of the process and without addresses, those that each of the last usual iterations calls once; false:
  * there are no such iterations. */
 bool pace_once(const struct timeline *timeline, const struct worker *worker, const struct iteration_list *list,
 	uint32_t *once);

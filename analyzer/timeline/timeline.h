@@ -44,6 +44,7 @@ struct timeline_function {
 struct timeline_operation {
 	uint32_t function;
 	uint32_t process;
+	uint32_t base; /* the same without addresses (struct pm_entry_placed); 0: itself */
 	const char *site;                  /* the call's stack, or NULL */
 	const char *module;                /* what the program calls the layer, or NULL */
 	const char *innermost, *outermost; /* frames of Python (struct pm_entry_python), or NULL */
@@ -306,6 +307,14 @@ static inline const struct timeline_function *timeline_function(
 	const struct timeline *timeline, const struct timeline_call *call)
 {
 	return &timeline->functions[timeline->operations[call->operation].function];
+}
+
+/* The operation without addresses: the same for all calls that do the same. */
+static inline uint32_t timeline_base(const struct timeline *timeline, uint32_t operation)
+{
+	const uint32_t base = timeline->operations[operation].base;
+
+	return base ? base : operation;
 }
 
 /* The value of an operation under a label; false if it has none. */

@@ -10,6 +10,7 @@
  */
 #include "timeline_join.h"
 #include "timeline_merge.h"
+#include "timeline_address.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,9 +24,9 @@ struct fill {
 	const struct timeline_bases *bases;
 	struct timeline_call *calls;         /* the process's */
 	struct timeline_interval *intervals; /* likewise */
-	uint32_t *correlations; /* by call; 0: none */
-	uint32_t low, high;     /* of them */
-	uint32_t **pages;       /* by correlation from `low` on, PAGE of them each: call, + 1; NULL: none */
+	uint32_t *correlations;              /* by call; 0: none */
+	uint32_t low, high;                  /* of them */
+	uint32_t **pages; /* by correlation from `low` on, PAGE of them each: call, + 1; NULL: none */
 	uint64_t span;
 	bool ordered; /* the calls */
 	bool several; /* a call has more than one interval */
@@ -146,8 +147,7 @@ static void add_calls(struct fill *fill)
 
 	fill->ordered = true;
 	fill->low = UINT32_MAX;
-	timeline_merge_begin(
-		&merge, fill->trace, &fill->join->stretches, fill->join->read, fill->process);
+	timeline_merge_begin(&merge, fill->trace, &fill->join->stretches, fill->join->read, fill->process);
 	for (const struct timeline_lane *lane; (lane = timeline_merge_first(&merge));) {
 		add_record(fill, lane);
 		timeline_merge_next(&merge);
@@ -155,6 +155,7 @@ static void add_calls(struct fill *fill)
 	timeline_merge_end(&merge);
 	if (!fill->ordered)
 		sort_calls(fill);
+	timeline_give_addresses(fill->timeline, fill->process, fill->calls);
 }
 
 /* ---- Intervals ---- */

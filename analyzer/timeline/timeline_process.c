@@ -1,6 +1,6 @@
 /*
- * From a trace to a process of the canonical model: what it says of itself, and the tables. Numbers of the file
- * become numbers of the run by adding where the process's tables begin. Records are timeline_join.c's.
+ * From a trace to a process of the canonical model: what it says of itself, and the tables. Numbers of the
+ * file become numbers of the run by adding where the process's tables begin. Records are timeline_join.c's.
  */
 #include "trace/losses.h"
 #include "timeline_join.h"
@@ -102,6 +102,7 @@ static void add_operations(
 		if (from->outermost)
 			to->outermost = timeline->strings[bases->strings + from->outermost];
 		to->python = (uint8_t)from->python;
+		to->base = bases->operations + from->base;
 		for (uint32_t j = 0; j < from->value_count; j++) {
 			switch (timeline->functions[to->function].labels[j].type) {
 			case PM_VALUE_DESCRIPTOR:

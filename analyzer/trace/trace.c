@@ -73,7 +73,8 @@ void trace_release(const struct trace *trace, const struct trace_chunk *chunk)
 }
 
 /* When the chunk's first call begins; without any, when the chunk was opened. */
-static uint64_t first_call(const struct trace *trace, const unsigned char *slot, uint64_t count, uint64_t opened)
+static uint64_t first_call(
+	const struct trace *trace, const unsigned char *slot, uint64_t count, uint64_t opened)
 {
 	uint64_t base = opened;
 
@@ -98,8 +99,8 @@ static uint64_t first_call(const struct trace *trace, const unsigned char *slot,
 }
 
 /* Counts the slots up to the first empty one, by their kinds: all records of a file are looked at here. */
-static uint64_t count_slots(const struct trace *trace, struct trace_chunk *chunk, uint64_t most,
-	uint64_t counts[UINT8_MAX + 1])
+static uint64_t count_slots(
+	const struct trace *trace, struct trace_chunk *chunk, uint64_t most, uint64_t counts[UINT8_MAX + 1])
 {
 	const size_t bytes = trace->header.record_bytes;
 	const unsigned char *slot = trace->data + chunk->offset;
@@ -142,8 +143,7 @@ static void parse_records(struct trace *trace, size_t *room, const struct pm_chu
 	if (trace->header.version >= 3)
 		helpers += counts[PM_RECORD_TOUCH];
 	if (!first) {
-		chunk.first_ticks =
-			first_call(trace, trace->data + offset, chunk.slot_count, header->ticks);
+		chunk.first_ticks = first_call(trace, trace->data + offset, chunk.slot_count, header->ticks);
 		if (chunk.slot_count < most)
 			memcpy(&chunk.entered,
 				trace->data + offset + chunk.slot_count * trace->header.record_bytes,
@@ -272,12 +272,25 @@ static void settle_clock(struct trace *trace)
 		trace_trouble(trace, 0, "only one clock reading: ticks are shown as nanoseconds");
 }
 
+/* The number of an operation without its addresses, its own unless the file says another that can be true. */
+static uint32_t base_of(const struct trace *trace, uint32_t number)
+{
+	const uint32_t base = trace->operations[number].base;
+	const struct trace_operation *other = base < trace->operation_count ? &trace->operations[base] : NULL;
+
+	if (!other || !other->values || other->function != trace->operations[number].function ||
+		(other->base && other->base != base))
+		return number;
+	return base;
+}
+
 /* What refers to a number that never came is emptied, so that users need not look again. */
 static void resolve(struct trace *trace)
 {
 	for (size_t i = 0; i < trace->operation_count; i++) {
 		struct trace_operation *operation = &trace->operations[i];
 
+		operation->base = base_of(trace, (uint32_t)i);
 		if (!operation->values)
 			continue;
 		if (operation->function >= trace->function_count ||

@@ -39,6 +39,7 @@ bool trace_waits(enum pm_kind kind, const char *name);
 
 struct trace_operation {
 	uint32_t function; /* 0: no entry has this number; else a number of a function that is there */
+	uint32_t base; /* a number that is there: the same without addresses, for most it is their own */
 	uint32_t site;     /* number of a string that is there, or 0 */
 	uint32_t module;   /* likewise: what the program calls the layer */
 	uint32_t innermost, outermost; /* likewise: frames of Python (struct pm_entry_python) */
@@ -260,7 +261,8 @@ enum trace_step trace_next(struct trace_cursor *cursor, struct trace_record *rec
 enum trace_step trace_next_of(
 	struct trace_cursor *cursor, enum pm_record_kind kind, struct trace_record *record);
 
-/* To the next call of one operation, of which begin and queue alone are given; never TRACE_REFUSED. */
+/* To the next call of one operation, with any addresses, of which begin and queue alone are given; never
+ * TRACE_REFUSED. The operation is its own base. */
 enum trace_step trace_next_call_of(
 	struct trace_cursor *cursor, uint32_t operation, struct trace_record *record);
 

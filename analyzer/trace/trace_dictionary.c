@@ -236,7 +236,8 @@ static void parse_graph(struct trace *trace, uint64_t offset, const unsigned cha
 	*graph = (struct trace_graph){true, entry.node_count, nodes};
 }
 
-/* The operation that an entry is about, which may come behind the entry; NULL, with trouble: there is none. */
+/* The operation that an entry is about, which may come behind the entry; NULL, with trouble: there is none.
+ */
 static struct trace_operation *operation_of(struct trace *trace, uint64_t offset, uint32_t number)
 {
 	if (!reach(trace, (void **)&trace->operations, &trace->operation_count, sizeof(*trace->operations),
@@ -273,6 +274,18 @@ static void parse_python(struct trace *trace, uint64_t offset, const unsigned ch
 							  : TRACE_PYTHON_FIRST;
 	operation->innermost = entry.innermost;
 	operation->outermost = entry.outermost;
+}
+
+/* An operation keeps the first base it gets; trace.c makes sure that it is there. */
+static void parse_placed(struct trace *trace, uint64_t offset, const unsigned char *body)
+{
+	struct pm_entry_placed entry;
+	struct trace_operation *operation;
+
+	memcpy(&entry, body, sizeof(entry));
+	operation = operation_of(trace, offset, entry.operation);
+	if (operation && !operation->base)
+		operation->base = entry.base;
 }
 
 static void parse_device(struct trace *trace, uint64_t offset, const unsigned char *body, uint64_t size)
@@ -361,6 +374,7 @@ static void parse_entry(
 		[PM_ENTRY_ADDRESS_MODULE] = sizeof(struct pm_entry_address_module),
 		[PM_ENTRY_TOUCHES] = sizeof(struct pm_entry_touches),
 		[PM_ENTRY_PYTHON] = sizeof(struct pm_entry_python),
+		[PM_ENTRY_PLACED] = sizeof(struct pm_entry_placed),
 	};
 	const char *text = NULL;
 	uint32_t number = 0;
@@ -441,6 +455,9 @@ static void parse_entry(
 		return;
 	case PM_ENTRY_PYTHON:
 		parse_python(trace, offset, body);
+		return;
+	case PM_ENTRY_PLACED:
+		parse_placed(trace, offset, body);
 		return;
 	case PM_ENTRY_DEVICE:
 		parse_device(trace, offset, body, size);

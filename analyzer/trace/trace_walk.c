@@ -139,6 +139,11 @@ enum trace_step trace_next_of(
 	return next(cursor, kind, record);
 }
 
+static uint32_t base_of(const struct trace *trace, uint32_t operation)
+{
+	return operation < trace->operation_count ? trace->operations[operation].base : 0;
+}
+
 enum trace_step trace_next_call_of(
 	struct trace_cursor *cursor, uint32_t operation, struct trace_record *record)
 {
@@ -146,7 +151,7 @@ enum trace_step trace_next_call_of(
 
 	if (cursor->trace->header.version == 1) {
 		while ((step = next_of_version_1(cursor, PM_RECORD_CALL, record)) != TRACE_END)
-			if (step == TRACE_RECORD && record->op == operation)
+			if (step == TRACE_RECORD && base_of(cursor->trace, record->op) == operation)
 				return step;
 		return TRACE_END;
 	}
@@ -162,7 +167,7 @@ enum trace_step trace_next_call_of(
 			break;
 		case PM_RECORD_CALL:
 			memcpy(&call, slot, sizeof(call));
-			if (call.op != operation)
+			if (base_of(cursor->trace, call.op) != operation)
 				break;
 			*record = (struct trace_record){.begin = cursor->base[0] + call.begin,
 				.op = call.op,

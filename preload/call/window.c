@@ -22,6 +22,7 @@
 #include "guest/settings.h"
 #include "guest/settings_hook.h"
 #include "trace/intern.h"
+#include "trace/sample.h"
 
 #define RING 32768u      /* operations kept; the longest period is a third of it */
 #define LONG_HELD 64u    /* iterations after which a mark is beyond doubt */
@@ -55,6 +56,7 @@ static void turn(bool open, uint32_t iteration)
 	if (pmh_window_open != open) {
 		pmh_window_entry(open, iteration);
 		pmh_window_open = open;
+		pmh_sample_window(open);
 	}
 	pmh_release(&lock);
 	errno = saved_errno;

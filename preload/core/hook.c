@@ -146,17 +146,9 @@ static __attribute__((noinline)) void context_went(const struct pmh_frame *f, en
 		pmh_context_popped();
 }
 
-/*
- * Whether the line of Python that a call is made in makes it an operation of its own. Others have addresses
- * among their values, so that their operations are of few lines already.
- */
-PMH_INLINE bool has_line(enum pm_kind kind)
-{
-	return kind == PM_KIND_LAUNCH;
-}
-
+/* kept: of each value, whether it is part of the operation (pmh_is_kept). */
 PMH_INLINE void enter(enum pm_call call, enum pm_kind kind, enum pm_role role, struct pmh_place place,
-	uint8_t flags, const uint64_t *values, unsigned value_count)
+	uint8_t flags, const uint64_t *values, const bool *kept, unsigned value_count)
 {
 	struct pmh_thread *self = &pmh_self;
 	struct pmh_frame *f = &self->frame;
@@ -166,8 +158,8 @@ PMH_INLINE void enter(enum pm_call call, enum pm_kind kind, enum pm_role role, s
 	/* a question is asked again and again, from each copy of an unrolled loop: one operation */
 	f->op = kind == PM_KIND_SYNC && role != PM_ROLE_QUERY
 			? pmh_operation_of_caller(values, value_count, __builtin_return_address(0))
-		: has_line(kind) ? pmh_operation_at_line(values, value_count, pmh_python_line())
-				 : pmh_operation(values, value_count);
+			: pmh_operation_of_work(values, kept, value_count,
+				  pmh_runs_on_device(kind) ? pmh_python_line() : 0);
 	f->path = 0;
 	f->correlation = 0;
 	f->flags = flags;
@@ -248,7 +240,8 @@ static __attribute__((noinline)) void append_query(
 static __attribute__((noinline)) void sampled(struct pmh_thread *self, const struct pmh_frame *f)
 {
 	uint64_t own = f->begin - f->entry + (pmh_ticks() - f->end);
-	uint64_t described = atomic_load_explicit(&self->new_cost.ticks, memory_order_relaxed) - f->new_before;
+	uint64_t described =
+		atomic_load_explicit(&self->new_cost.ticks, memory_order_relaxed) - f->new_before;
 
 	if (atomic_load_explicit(&pmh_sigbus_aside, memory_order_relaxed))
 		pmh_sigbus_begin();
@@ -327,10 +320,14 @@ PMH_INLINE void sample(void)
 #define PM_WORD_WEIGHT(e) (uint64_t)(uintptr_t)(e)
 #define PM_WORD_GRAD(e) (uint64_t)(uintptr_t)(e)
 #define PM_WORD_ADDRESS(e) (uint64_t)(uintptr_t)(e)
+#define PM_WORD_HANDLE(e) (uint64_t)(uintptr_t)(e)
 #define PM_WORD_DESCRIPTOR(e) (uint64_t) pmh_descriptor(e)
 #define PM_WORD_COMMUNICATOR(e) (uint64_t)(pmh_self.communicator = (e))
 #define PM_WORD_STRING(e) (uint64_t)(e)
 #define PM_WORD_GRAPH(e) (uint64_t)(e)
+
+/* Whether a value is part of the operation, as a constant: pmh_is_kept. */
+#define PM_KEPT(value, label, expression) pmh_is_kept(PM_VALUE_##value),
 
 /* What is done before the call for its further columns, as flags of its record. */
 #define PM_BEFORE(column, value) PM_BEFORE_##column(value)
@@ -359,8 +356,9 @@ PMH_INLINE void sample(void)
 		pmh_frame_begin(&pm_mark); \
 		sample(); \
 		const uint64_t pm_words[] = {PM_CALL_##name, PM_TRIPLES(PM_WORD, PM_OPEN values)}; \
+		const bool pm_kept[] = {true, PM_TRIPLES(PM_KEPT, PM_OPEN values)}; \
 		enter(PM_CALL_##name, PM_KIND_##kind, PM_ROLE_IN(__VA_ARGS__), PM_QUEUE_##queue, \
-			(uint8_t)(0 PM_PAIRS(PM_BEFORE, PM_NOTHING, __VA_ARGS__)), pm_words, \
+			(uint8_t)(0 PM_PAIRS(PM_BEFORE, PM_NOTHING, __VA_ARGS__)), pm_words, pm_kept, \
 			sizeof pm_words / sizeof pm_words[0]); \
 		result pm_result = pm_real PM_ARGUMENTS pairs; \
 		if (!pmh_has_frame(&pm_mark)) \
@@ -405,9 +403,12 @@ PMH_INLINE void sample(void)
 void pmh_call_begin(struct pmh_place place, const uint64_t *values, unsigned value_count)
 {
 	const struct pmh_row *row = &pmh_rows[values[0]];
+	bool kept[PMH_HASH_KEYS];
 
+	for (unsigned i = 0; i < value_count && i < PMH_HASH_KEYS; i++)
+		kept[i] = i == 0 || pmh_is_kept(row->labels[i].value);
 	sample();
-	enter((enum pm_call)values[0], row->kind, row->role, place, 0, values, value_count);
+	enter((enum pm_call)values[0], row->kind, row->role, place, 0, values, kept, value_count);
 }
 
 void pmh_call_end(const uint64_t *mark, enum pm_call call, int result)

@@ -2,8 +2,8 @@
  * A new operation: its values, its call site, the module of the program that it belongs to, and the device
  * that it runs on.
  *
- * A program that uses no address twice would fill the table of operations, so from a number on addresses are
- * left out.
+ * In samples it is described once more with its addresses, for each set of them: of a program that uses no
+ * address twice each call of a sample is one, so there is a number from which on no more are described.
  */
 #include "operation.h"
 
@@ -20,13 +20,14 @@
 #include "python/python_process.h"
 #include "trace/write.h"
 
-#define OPERATIONS_WITH_ADDRESSES (PMH_SLOTS / 4)
-#define OPERATIONS_WITH_LINES (PMH_SLOTS / 8)
+#define OPERATIONS_WITH_ADDRESSES (PMH_SLOTS / 8) /* of all */
+#define OPERATIONS_MOST (PMH_SLOTS / 2)           /* with their values */
+#define OPERATIONS_WITH_LINES (PMH_SLOTS / 4)
 #define VALUES_MAX 30 /* of an operation, with its function; descriptors have up to 20 */
 
 bool pmh_coarse_kept;
 
-/* Of each operation, its hash without any address. */
+/* Of each operation, its hash without any address or handle. */
 static _Atomic uint64_t coarse_hashes[PMH_SLOTS];
 
 uint64_t pmh_coarse_hash(uint32_t op)
@@ -34,9 +35,19 @@ uint64_t pmh_coarse_hash(uint32_t op)
 	return op < PMH_SLOTS ? atomic_load_explicit(&coarse_hashes[op], memory_order_relaxed) : 0;
 }
 
-static bool is_address(enum pm_value value)
+/* The values without the addresses, those of an operation; true: there were some. */
+static bool leave_out_addresses(const uint64_t *values, unsigned value_count, uint64_t *left)
 {
-	return value == PM_VALUE_READS || value == PM_VALUE_WRITES || value == PM_VALUE_ADDRESS;
+	const struct pmh_label *labels = pmh_rows[values[0]].labels;
+	bool any = false;
+
+	for (unsigned i = 0; i < value_count; i++) {
+		const bool is_kept = i == 0 || pmh_is_kept(labels[i].value);
+
+		left[i] = is_kept ? values[i] : 0;
+		any |= left[i] != values[i];
+	}
+	return any;
 }
 
 static void keep_coarse(uint32_t op, const uint64_t *values, unsigned value_count)
@@ -45,11 +56,9 @@ static void keep_coarse(uint32_t op, const uint64_t *values, unsigned value_coun
 	uint64_t coarse[VALUES_MAX], hash;
 	bool is_input = false;
 
+	leave_out_addresses(values, value_count, coarse);
 	for (unsigned i = 0; i < value_count; i++) {
-		coarse[i] = i && (is_address(labels[i].value) || labels[i].value == PM_VALUE_WEIGHT ||
-					 labels[i].value == PM_VALUE_GRAD)
-				    ? 0
-				    : values[i];
+		coarse[i] = i && labels[i].value == PM_VALUE_HANDLE ? 0 : coarse[i];
 		is_input |= i && labels[i].value == PM_VALUE_DIRECTION && (values[i] == 1 || values[i] == 4);
 	}
 	hash = pmh_hash_words(PM_ENTRY_OPERATION, coarse, value_count);
@@ -91,59 +100,103 @@ static uint32_t add_operation(uint64_t hash, const uint64_t *values, unsigned va
 	return number;
 }
 
-/* The same operation without its addresses (parameters and gradients stay), so that a program which never
- * uses one twice does not fill the table. */
+/* The same function without any values, so that a program whose values never come again does not fill the
+ * table. */
 static uint32_t coarse_operation(const uint64_t *values, unsigned value_count)
 {
-	const struct pmh_label *labels = pmh_rows[values[0]].labels;
-	uint64_t coarse[VALUES_MAX], hash;
-	uint32_t number;
+	const uint64_t coarse[VALUES_MAX] = {values[0]};
+	const uint64_t hash = pmh_hash(PM_ENTRY_OPERATION, coarse, sizeof coarse);
+	const uint32_t number = pmh_found(hash);
 
 	pmh_lose(PM_LOSS_OPERATIONS, 1);
-	for (unsigned i = 0; i < value_count; i++)
-		coarse[i] = i && is_address(labels[i].value) ? 0 : values[i];
-	hash = pmh_hash_words(PM_ENTRY_OPERATION, coarse, value_count);
-	number = pmh_found(hash);
-	if (!number && !pmh_intern_is_nearly_full())
-		number = add_operation(hash, coarse, value_count, 0);
-	if (number)
-		return number;
-	memset(coarse + 1, 0, (value_count - 1) * sizeof coarse[0]);
-	hash = pmh_hash_words(PM_ENTRY_OPERATION, coarse, value_count);
-	number = pmh_found(hash);
 	return number ? number : add_operation(hash, coarse, value_count, 0);
 }
 
 struct operation {
-	uint64_t hash;
+	uint64_t hash; /* without addresses */
 	const uint64_t *values;
 	unsigned value_count;
 	uint32_t line;
+	bool has_addresses;
 	uint32_t number;
 };
+
+/* The number of the operation itself, which may be new; 0: there is no room. */
+static uint32_t base_operation(const struct operation *o)
+{
+	uint64_t base[VALUES_MAX];
+	uint32_t number = pmh_found(o->hash);
+
+	if (number)
+		return number;
+	if (pmh_operation_count() >= OPERATIONS_WITH_LINES)
+		pmh_python_end_lines();
+	if (pmh_runs_on_device(pmh_rows[o->values[0]].kind))
+		pmh_sample_new();
+	if (pmh_operation_count() >= OPERATIONS_MOST)
+		return coarse_operation(o->values, o->value_count);
+	leave_out_addresses(o->values, o->value_count, base);
+	return add_operation(o->hash, base, o->value_count, o->line);
+}
+
+/* No hash of an operation without addresses. */
+static uint64_t placed_hash(const struct operation *o)
+{
+	return pmh_hash_words(pmh_operation_seed(o->line) ^ PM_ENTRY_PLACED << 8, o->values, o->value_count);
+}
+
+/* Whether the call has addresses, and there is room for an operation with them. */
+static bool may_be_placed(const struct operation *o)
+{
+	uint64_t left[VALUES_MAX];
+
+	return o->has_addresses && o->value_count <= VALUES_MAX &&
+	       pmh_operation_count() < OPERATIONS_WITH_ADDRESSES &&
+	       leave_out_addresses(o->values, o->value_count, left);
+}
 
 static void describe_operation(void *data)
 {
 	struct operation *o = data;
+	uint32_t base;
 
-	if (pmh_operation_count() >= OPERATIONS_WITH_LINES)
-		pmh_python_end_lines();
-	if (o->value_count > VALUES_MAX)
+	if (o->value_count > VALUES_MAX) {
 		pmh_trouble();
-	else if (pmh_operation_count() >= OPERATIONS_WITH_ADDRESSES)
-		o->number = coarse_operation(o->values, o->value_count);
+		return;
+	}
+	o->number = base = base_operation(o);
+	if (!base || !may_be_placed(o) || !pmh_sample_take())
+		return;
+	o->number = add_operation(placed_hash(o), o->values, o->value_count, o->line);
+	if (o->number)
+		pmh_placed_entry(o->number, base);
 	else
-		o->number = add_operation(o->hash, o->values, o->value_count, o->line);
+		o->number = base;
 }
 
-uint32_t pmh_new_operation(uint64_t hash, const uint64_t *values, unsigned value_count, uint32_t line)
+static uint32_t describe(struct operation *o)
 {
 	const int saved_errno = errno;
 	const struct pmh_moment begin = pmh_moment();
-	struct operation o = {hash, values, value_count, line, 0};
 
-	pmh_rarely(describe_operation, &o);
+	pmh_rarely(describe_operation, o);
 	pmh_new_cost_since(&pmh_self.new_cost, begin);
 	errno = saved_errno;
-	return o.number;
+	return o->number;
+}
+
+uint32_t pmh_new_operation(
+	uint64_t hash, const uint64_t *values, unsigned value_count, uint32_t line, bool has_addresses)
+{
+	return describe(&(struct operation){hash, values, value_count, line, has_addresses, 0});
+}
+
+uint32_t pmh_sampled_operation(uint64_t hash, const uint64_t *values, unsigned value_count, uint32_t line)
+{
+	struct operation o = {hash, values, value_count, line, true, 0};
+	const uint32_t placed = pmh_found(placed_hash(&o)), base = pmh_found(hash);
+
+	if (base && (placed || !may_be_placed(&o)))
+		return placed && pmh_sample_take() ? placed : base;
+	return describe(&o);
 }

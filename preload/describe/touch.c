@@ -287,7 +287,7 @@ uint8_t pmh_touches_sampled(const void *function, void **arguments, void **extra
 	if (tries == TRIES)
 		return 0;
 	if (!pmh_address_numbers(b->addresses, b->numbers, count)) {
-		pmh_sample_end();
+		pmh_sample_end_kernels();
 		return 0;
 	}
 	b->count = count;
@@ -344,7 +344,7 @@ uint8_t pmh_table_sampled(const void *source, size_t byte_count)
 	if (tries == TRIES || !count)
 		return 0;
 	if (!pmh_address_numbers(b->addresses, b->numbers, count)) {
-		pmh_sample_end();
+		pmh_sample_end_kernels();
 		return 0;
 	}
 	b->count = count;

@@ -24,7 +24,8 @@ uint8_t pmh_touches_sampled(const void *function, void **arguments, void **extra
  */
 PMH_INLINE uint8_t pmh_touches(const void *function, void **arguments, void **extra)
 {
-	if (__builtin_expect(!atomic_load_explicit(&pmh_sample_on, memory_order_relaxed), 1))
+	if (__builtin_expect(!atomic_load_explicit(&pmh_sample_on, memory_order_relaxed), 1) ||
+		!atomic_load_explicit(&pmh_sample_kernels, memory_order_relaxed))
 		return 0;
 	return pmh_touches_sampled(function, arguments, extra);
 }
@@ -39,6 +40,7 @@ uint8_t pmh_table_sampled(const void *source, size_t byte_count);
 PMH_INLINE uint8_t pmh_table_touches(const void *source, size_t byte_count, int direction)
 {
 	if (__builtin_expect(!atomic_load_explicit(&pmh_sample_on, memory_order_relaxed), 1) ||
+		!atomic_load_explicit(&pmh_sample_kernels, memory_order_relaxed) ||
 		direction != PMH_TO_DEVICE || byte_count > PM_TOUCH_WORDS * sizeof(uint64_t))
 		return 0;
 	return pmh_table_sampled(source, byte_count);

@@ -383,6 +383,13 @@ void pmh_address_modules(const uint32_t *numbers, uint32_t count, const char *pa
 	}
 }
 
+void pmh_placed_entry(uint32_t operation, uint32_t base)
+{
+	const struct pm_entry_placed entry = {operation, base};
+
+	write_entry(PM_ENTRY_PLACED, &entry, sizeof entry, NULL, 0);
+}
+
 void pmh_module_entry(uint32_t operation, const char *path)
 {
 	struct pm_entry_module entry = {.operation = operation, .name = pmh_string(path)};

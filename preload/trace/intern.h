@@ -67,23 +67,30 @@ static const uint64_t pmh_hash_keys[PMH_HASH_KEYS] = {
 };
 
 /*
- * Of up to PMH_HASH_KEYS words: pairs of words, each with a key added, are multiplied and summed, so that the
- * processor works on all of them at once (NH of Black et al., UMAC, CRYPTO 1999). Never 0.
+ * Of up to PMH_HASH_KEYS words, of which those that are not kept count as 0 (kept NULL: all are): pairs of
+ * words, each with a key added, are multiplied and summed, so that the processor works on all of them at once
+ * (NH of Black et al., UMAC, CRYPTO 1999). Never 0.
  */
-PMH_INLINE uint64_t pmh_hash_words(uint64_t seed, const uint64_t *words, unsigned word_count)
+PMH_INLINE uint64_t pmh_hash_kept(uint64_t seed, const uint64_t *words, const bool *kept, unsigned word_count)
 {
 	uint64_t low = seed + word_count, high = 0;
 
 #pragma GCC unroll 16
-	for (unsigned i = 0; i < word_count; i += 2) {
-		uint64_t second = i + 1 < word_count ? words[i + 1] : 0;
+	for (unsigned i = 0; i < PMH_HASH_KEYS && i < word_count; i += 2) {
+		uint64_t first = !kept || kept[i] ? words[i] : 0;
+		uint64_t second = i + 1 < word_count && (!kept || kept[i + 1]) ? words[i + 1] : 0;
 		unsigned __int128 product =
-			(unsigned __int128)(words[i] + pmh_hash_keys[i]) * (second + pmh_hash_keys[i + 1]);
+			(unsigned __int128)(first + pmh_hash_keys[i]) * (second + pmh_hash_keys[i + 1]);
 
 		low += (uint64_t)product;
 		high ^= (uint64_t)(product >> 64);
 	}
 	return pmh_mix(low ^ 0x9e3779b97f4a7c15u, high ^ 0xd6e8feb86659fd93u) | 1;
+}
+
+PMH_INLINE uint64_t pmh_hash_words(uint64_t seed, const uint64_t *words, unsigned word_count)
+{
+	return pmh_hash_kept(seed, words, NULL, word_count);
 }
 
 /* The number behind a hash, or 0. */
@@ -139,6 +146,7 @@ void pmh_device_entry(const struct pm_entry_device *device, const char *name);
  */
 uint32_t pmh_operation_entry(
 	uint64_t hash, uint32_t function, const char *site, const uint64_t *values, unsigned value_count);
+void pmh_placed_entry(uint32_t operation, uint32_t base);
 void pmh_module_entry(uint32_t operation, const char *path);
 
 /* Where in Python it was called (struct pm_entry_python). line: the string of all its calls, 0: `innermost`

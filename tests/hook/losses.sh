@@ -64,7 +64,7 @@ case_of error_pending 'call cudaMemsetAsync 12, device cudaMemsetAsync 8, loss P
 case_of in_flight 'call cudaMemsetAsync 1100, device cudaMemsetAsync 1024, loss IN_FLIGHT 76'
 case_of streams_without_end 'device cudaMemsetAsync 5000, used_queues 4096, loss STREAMS 904'
 export PMHOOK_DEVICE=none
-case_of operations 'call cudaMemsetAsync 40000, loss OPERATIONS 7232'
+case_of operations 'call cudaMemsetAsync 70000, loss OPERATIONS 12656'
 case_of unknown_communicator 'call ncclAllReduce 3, loss COMMUNICATORS 3'
 # of many causes each has its own; with a place for descriptor 5000 at all
 export PMHOOK_MAX_MB=2

@@ -325,8 +325,8 @@ static void streams_without_end(void)
 
 static void operations(void)
 {
-	for (uintptr_t i = 1; i <= 40000; i++)
-		cudaMemsetAsync((void *)(i << 8), 0, 1, NULL);
+	for (size_t i = 1; i <= 70000; i++)
+		cudaMemsetAsync(memory, 0, i, NULL);
 }
 
 static void unknown_communicator(void)

@@ -90,10 +90,62 @@ static int is_lazy(size_t size_bytes, enum sg_block_kind kind)
 	return kind == SG_DEVICE && size_bytes > LAZY_BYTES && !sg_numerics();
 }
 
+/*
+ * SOFTGPU_ADDRESSES=fresh: no address is ever that of an earlier block, for tests of what must not depend on
+ * them. Of a reserved range pages are used one after the other, and never again.
+ */
+#define FRESH_BYTES ((size_t)1 << 44)
+#define PAGE_BYTES ((size_t)4096)
+
+static pthread_once_t fresh_once = PTHREAD_ONCE_INIT;
+static char *fresh; /* NULL: not asked for */
+static _Atomic size_t fresh_used;
+
+static void reserve_fresh(void)
+{
+	const char *wanted = getenv("SOFTGPU_ADDRESSES");
+	void *range;
+
+	if (wanted == NULL || strcmp(wanted, "fresh") != 0)
+		return;
+	range = mmap(NULL, FRESH_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	fresh = range == MAP_FAILED ? NULL : range;
+}
+
+static int is_fresh(enum sg_block_kind kind)
+{
+	pthread_once(&fresh_once, reserve_fresh);
+	return fresh != NULL && kind == SG_DEVICE;
+}
+
+static size_t whole_pages(size_t size_bytes)
+{
+	return (size_bytes + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
+}
+
+static char *allocate_fresh(size_t size_bytes)
+{
+	const size_t bytes = whole_pages(size_bytes);
+	char *memory;
+
+	if (bytes > FRESH_BYTES - atomic_load(&fresh_used))
+		return NULL;
+	memory = fresh + atomic_fetch_add(&fresh_used, bytes);
+	return mprotect(memory, bytes, PROT_READ | PROT_WRITE) == 0 ? memory : NULL;
+}
+
+static void release_fresh(char *base, size_t size_bytes)
+{
+	mmap(base, whole_pages(size_bytes), PROT_NONE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+}
+
 static char *allocate(size_t size_bytes, enum sg_block_kind kind)
 {
 	void *memory;
 
+	if (is_fresh(kind))
+		return allocate_fresh(size_bytes);
 	if (!is_lazy(size_bytes, kind))
 		return aligned_alloc(ALIGNMENT, (size_bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1));
 	memory = mmap(
@@ -109,7 +161,9 @@ static void release(char *base, size_t size_bytes, enum sg_block_kind kind)
 {
 	if (base == NULL || kind == SG_REGISTERED)
 		return;
-	if (is_lazy(size_bytes, kind))
+	if (is_fresh(kind))
+		release_fresh(base, size_bytes);
+	else if (is_lazy(size_bytes, kind))
 		munmap(base, size_bytes);
 	else
 		free(base);

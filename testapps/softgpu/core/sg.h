@@ -12,6 +12,7 @@
  *	SOFTGPU_DEVICES      devices in a process (8)
  *	CUDA_VISIBLE_DEVICES which of them it sees, as with the vendor
  *	SOFTGPU_MEMORY       bytes of memory of a device (8 GiB, or what the profile says)
+ *	SOFTGPU_ADDRESSES    fresh: no device address is ever used twice (memory.c)
  *	SOFTGPU_THREADS      threads that one operation computes with (1)
  *	SOFTGPU_ABSENT       off: functions that are not there do not say so (absent.c)
  *	SOFTGPU_FAIL         name:k, ...: the k-th call of that function fails (fault.c)
