@@ -44,11 +44,18 @@
 
 #define PM_CUPTI_FLAGS(X) X(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED, 1)
 
-/* Calls that put work on the device and are no rows of pm_hooks.def, by CUPTI's numbers of them; with their variants for the
- * per-thread default stream. X(number) */
-#define PM_CUPTI_OTHER_RUNTIME_LAUNCHES(X) \
-	X(33) X(35) X(36) X(37) X(38) X(42) X(43) X(45) X(46) X(217) X(219) X(220) X(221) X(222) X(226) X(227) \
-	X(229) X(230) X(272)
+#define PM_CUPTI_DOMAINS(X) \
+	X(CUPTI_CB_DOMAIN_INVALID, 0) X(CUPTI_CB_DOMAIN_DRIVER_API, 1) X(CUPTI_CB_DOMAIN_RUNTIME_API, 2) \
+	X(CUPTI_CB_DOMAIN_RESOURCE, 3)
+
+#define PM_CUPTI_SITES(X) X(CUPTI_API_ENTER, 0) X(CUPTI_API_EXIT, 1)
+
+/* One more than the greatest number of a call of the driver's or the runtime's that CUPTI is asked about; vendors' headers end
+ * below it. */
+#define PM_CUPTI_CALLS 1024u
+
+/* Calls of the driver's that put work on the device and are no rows of pm_hooks.def, by CUPTI's numbers of them; with their variants
+ * for the per-thread default stream. X(number) */
 #define PM_CUPTI_OTHER_DRIVER_LAUNCHES(X) \
 	X(282) X(283) X(284) X(285) X(286) X(292) X(293) X(400) X(401) X(402) X(403) X(404) X(419) X(420) \
 	X(480) X(776) X(777) X(778) X(779) X(784) X(785) X(798) X(799)
@@ -117,6 +124,12 @@
 	X(CUpti_ActivityMemcpyPtoP4, PM_CUPTI_PEER) X(CUpti_ActivityMemset4, PM_CUPTI_MEMSET) \
 	X(CUpti_ActivityAPI, PM_CUPTI_API) X(CUpti_ActivityExternalCorrelation, PM_CUPTI_EXTERNAL)
 
+/* What a callback of the domains of the driver and the runtime is given. X(type, name), laid out as C does. */
+#define PM_CUPTI_CALLBACK_DATA(X) \
+	X(CUpti_ApiCallbackSite, callbackSite) X(const char *, functionName) X(const void *, functionParams) \
+	X(void *, functionReturnValue) X(const char *, symbolName) X(CUcontext, context) \
+	X(uint32_t, contextUid) X(uint64_t *, correlationData) X(uint32_t, correlationId)
+
 #ifdef PM_HAVE_CUPTI
 
 #include <cupti.h>
@@ -128,10 +141,11 @@ typedef enum { PM_CUPTI_RESULTS(PM_ENUMERATOR) } CUptiResult;
 typedef enum { PM_CUPTI_KINDS(PM_ENUMERATOR) } CUpti_ActivityKind;
 typedef enum { PM_CUPTI_COPY_KINDS(PM_ENUMERATOR) } CUpti_ActivityMemcpyKind;
 typedef enum { PM_CUPTI_CORRELATION_KINDS(PM_ENUMERATOR) } CUpti_ExternalCorrelationKind;
+typedef enum { PM_CUPTI_DOMAINS(PM_ENUMERATOR) } CUpti_CallbackDomain;
+typedef enum { PM_CUPTI_SITES(PM_ENUMERATOR) } CUpti_ApiCallbackSite;
 enum { PM_CUPTI_FLAGS(PM_ENUMERATOR) };
 #undef PM_ENUMERATOR
 
-typedef int CUpti_CallbackDomain;
 typedef uint32_t CUpti_CallbackId;
 typedef struct CUpti_Subscriber_st *CUpti_SubscriberHandle;
 typedef void (*CUpti_CallbackFunc)(void *, CUpti_CallbackDomain, CUpti_CallbackId, const void *);
@@ -150,6 +164,9 @@ typedef struct {
 		fields(PM_FIELD) \
 	} record;
 PM_CUPTI_RECORDS(PM_STRUCT)
+typedef struct {
+	PM_CUPTI_CALLBACK_DATA(PM_FIELD)
+} CUpti_CallbackData;
 #undef PM_STRUCT
 #undef PM_FIELD
 
@@ -166,6 +183,8 @@ typedef uint64_t (*CUpti_TimestampCallbackFunc)(void);
 	X(cuptiGetResultString, (CUptiResult, const char **)) \
 	X(cuptiSubscribe, (CUpti_SubscriberHandle *, CUpti_CallbackFunc, void *)) \
 	X(cuptiUnsubscribe, (CUpti_SubscriberHandle)) \
+	X(cuptiEnableCallback, (uint32_t, CUpti_SubscriberHandle, CUpti_CallbackDomain, CUpti_CallbackId)) \
+	X(cuptiEnableDomain, (uint32_t, CUpti_SubscriberHandle, CUpti_CallbackDomain)) \
 	X(cuptiActivityEnable, (CUpti_ActivityKind)) \
 	X(cuptiActivityDisable, (CUpti_ActivityKind)) \
 	X(cuptiActivityEnableRuntimeApi, (CUpti_CallbackId, uint8_t)) \

@@ -1,5 +1,5 @@
 /*
- * Prints CUPTI's enumerators, and the sizes and offsets of its records, as pm_cupti.h says them. Built twice,
+ * Prints CUPTI's enumerators, and the sizes and offsets of its records and of what callbacks are given, as pm_cupti.h says them. Built twice,
  * with the vendor's header and with ours; the outputs must be equal. With the vendor's, prototypes must agree
  * too, and older records must have what we read in the same places.
  */
@@ -59,6 +59,8 @@ int main(void)
 	PM_CUPTI_COPY_KINDS(ENUMERATOR)
 	PM_CUPTI_CORRELATION_KINDS(ENUMERATOR)
 	PM_CUPTI_FLAGS(ENUMERATOR)
+	PM_CUPTI_DOMAINS(ENUMERATOR)
+	PM_CUPTI_SITES(ENUMERATOR)
 	PM_CUPTI_RECORDS(SIZE)
 	OFFSET(CUpti_ActivityKernel10, registersPerThread)
 	OFFSET(CUpti_ActivityKernel10, start)
@@ -119,5 +121,8 @@ int main(void)
 	OFFSET(CUpti_ActivityExternalCorrelation, externalKind)
 	OFFSET(CUpti_ActivityExternalCorrelation, externalId)
 	OFFSET(CUpti_ActivityExternalCorrelation, correlationId)
+	SIZE(CUpti_CallbackData, )
+#define CALLBACK_OFFSET(type, field) OFFSET(CUpti_CallbackData, field)
+	PM_CUPTI_CALLBACK_DATA(CALLBACK_OFFSET)
 	return 0;
 }

@@ -2,10 +2,10 @@
  * What CUPTI's records say, turned into records of the trace: one device interval for each kernel, copy and
  * set.
  *
- * An activity knows the number that CUPTI gave to the call which launched it; an external correlation record
- * joins that number to the external id that we had pushed, which is the hooked call. The two come in any
- * order and in different buffers, so an activity whose call is not known yet waits for some rounds; one that
- * no hooked call launched is written without a correlation. Activities of a graph launch wait until the
+ * An activity knows the number that CUPTI gave to the call which launched it; cupti_join.c knows the hooked
+ * call of that number. Where records of external correlations say so, they come in any order and in buffers
+ * of their own, so an activity whose call is not known yet waits for some rounds; one that no hooked call
+ * launched is written without a correlation. Activities of a graph launch wait until the
  * graph's next launch shows that all of its nodes have been seen: then a node's ordinal is its place in the
  * order of node ids, which grow as nodes are made.
  */
@@ -16,13 +16,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "cupti_join.h"
 #include "describe/operation.h"
 #include "guest/guest.h"
 #include "guest/settings_hook.h"
 #include "trace/intern.h"
 #include "trace/write.h"
 
-#define LINKS (1u << 16)   /* CUPTI's numbers that are remembered */
 #define WAITING (1u << 13) /* activities that wait for a call, or for their graph */
 #define ROUNDS 10          /* that they wait, at a tenth of a second each */
 #define GRAPHS 1024u
@@ -42,10 +42,6 @@ struct activity {
 };
 
 static struct tables {
-	struct link {
-		uint64_t id;
-		uint32_t cupti_correlation;
-	} links[LINKS];
 	struct activity waiting[WAITING];
 	struct node {
 		uint64_t id; /* 0: free */
@@ -332,20 +328,13 @@ static struct graph *graph_of(const struct activity *a)
 
 /* ---- matching ---- */
 
-static uint64_t id_of(uint32_t cupti_correlation)
-{
-	const struct link *l = &tables->links[cupti_correlation % LINKS];
-
-	return l->cupti_correlation == cupti_correlation ? l->id : 0;
-}
-
 /* Writes the activity if all is known that it needs. `late`: whatever is known. */
 static bool try_write(struct activity *a, bool late)
 {
 	struct graph *g = NULL;
 
-	if (!a->id)
-		a->id = id_of(a->cupti_correlation);
+	if (!a->id && (a->id = pmh_join_id(a->cupti_correlation)))
+		atomic_fetch_add_explicit(&links_seen, 1, memory_order_relaxed);
 	if (a->node) {
 		g = graph_of(a);
 		if (!g->known && (late || a->cupti_correlation != g->first_launch))
@@ -422,8 +411,7 @@ void pmh_activity_link(const CUpti_Activity *record)
 	if ((int)record->kind != CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION ||
 		r->externalKind != PMH_EXTERNAL_KIND)
 		return;
-	tables->links[r->correlationId % LINKS] =
-		(struct link){.id = r->externalId, .cupti_correlation = r->correlationId};
+	pmh_join_link(r->correlationId, r->externalId);
 	atomic_fetch_add_explicit(&links_seen, 1, memory_order_relaxed);
 }
 

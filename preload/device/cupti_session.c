@@ -2,9 +2,9 @@
  * Device time from CUPTI: each kernel, copy and set of the process by itself, joined to the hooked call that
  * launched it.
  *
- * Around a call its correlation is pushed as an external id; CUPTI writes activities into buffers of ours.
- * One thread of our own does all the rest: it asks CUPTI for what is complete, reads it and writes the trace.
- * So the host's threads wait for CUPTI only for as long as a push takes, and never for the device; where
+ * Around a call it is said which one it is (cupti_join.c); CUPTI writes activities into buffers of ours. One
+ * thread of our own does all the rest: it asks CUPTI for what is complete, reads it and writes the trace. So
+ * the host's threads wait for CUPTI only for as long as its callback takes, and never for the device; where
  * CUPTI does not come back, they give up on our thread after a while.
  *
  * CUPTI serves one tool at a time. We begin with the process's first work for a device, if nobody has it
@@ -23,6 +23,7 @@
 #include "capture.h"
 #include "cuda_functions.h"
 #include "cupti_activity.h"
+#include "cupti_join.h"
 #include "cupti_thread.h"
 #include "event_time.h"
 #include "guest/clock.h"
@@ -43,63 +44,15 @@ CUpti_SubscriberHandle pmh_cupti_subscriber;
 _Atomic int pmh_cupti_state = PMH_CUPTI_UNTRIED;
 static _Atomic(const char *) taker; /* the call by which another tool came */
 
-static const CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
-	CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2,
-	CUPTI_ACTIVITY_KIND_MEMSET};
-#define NEEDED_KINDS 2 /* the first ones */
-
-/* Which calls of the driver and the runtime have records, without which there are no external correlations.
- */
-static void enable_calls(bool enable)
-{
-#define NUMBER(n) n,
-	static const CUpti_CallbackId runtime[] = {PM_CUPTI_OTHER_RUNTIME_LAUNCHES(NUMBER)};
-	static const CUpti_CallbackId driver[] = {PM_CUPTI_OTHER_DRIVER_LAUNCHES(NUMBER)};
-#undef NUMBER
-
-	for (unsigned call = 1; call < PM_CALL_COUNT; call++) {
-		const struct pmh_row *row = &pmh_rows[call];
-		const bool is_drivers = strcmp(row->library, "cuda") == 0;
-
-		for (const uint16_t *number = row->callbacks; number && *number; number++)
-			if (is_drivers)
-				pmh_cupti.cuptiActivityEnableDriverApi(*number, enable);
-			else
-				pmh_cupti.cuptiActivityEnableRuntimeApi(*number, enable);
-	}
-	for (size_t i = 0; i < sizeof runtime / sizeof runtime[0]; i++)
-		pmh_cupti.cuptiActivityEnableRuntimeApi(runtime[i], enable);
-	for (size_t i = 0; i < sizeof driver / sizeof driver[0]; i++)
-		pmh_cupti.cuptiActivityEnableDriverApi(driver[i], enable);
-}
-
-static void enable_all_calls(void)
-{
-	pmh_cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_RUNTIME);
-	pmh_cupti.cuptiActivityEnable(CUPTI_ACTIVITY_KIND_DRIVER);
-}
-
-static bool calls_one_by_one(void)
-{
-	return pmh_cupti.cuptiActivityEnableRuntimeApi && pmh_cupti.cuptiActivityEnableDriverApi;
-}
-
-bool pmh_cupti_enable_all_calls(void)
-{
-	if (!calls_one_by_one())
-		return false;
-	enable_all_calls();
-	return true;
-}
+static const CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
+	CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET};
+#define NEEDED_KINDS 1 /* the first ones */
 
 void pmh_cupti_disable(void)
 {
 	for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
 		pmh_cupti.cuptiActivityDisable(kinds[i]);
-	if (calls_one_by_one())
-		enable_calls(false);
-	pmh_cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_RUNTIME);
-	pmh_cupti.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_DRIVER);
+	pmh_join_stop();
 }
 
 /* ---- beginning ---- */
@@ -176,11 +129,6 @@ static bool under_another_tool(void)
 	return false;
 }
 
-static void no_callback(void *data, CUpti_CallbackDomain domain, CUpti_CallbackId number, const void *call)
-{
-	(void)data, (void)domain, (void)number, (void)call;
-}
-
 static bool enable_kinds(void)
 {
 	if (pmh_cupti.cuptiActivityRegisterCallbacks(pmh_cupti_requested, pmh_cupti_completed) !=
@@ -189,11 +137,7 @@ static bool enable_kinds(void)
 	for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
 		if (pmh_cupti.cuptiActivityEnable(kinds[i]) != CUPTI_SUCCESS && i < NEEDED_KINDS)
 			return false;
-	if (calls_one_by_one())
-		enable_calls(true);
-	else
-		enable_all_calls();
-	return true;
+	return pmh_join_start();
 }
 
 /* NULL, or why CUPTI is not used. */
@@ -213,13 +157,13 @@ static const char *start(uint32_t *version, uint64_t *clock_error_ns)
 		return "CUPTI functions missing";
 	if (*version < PM_CUPTI_OLDEST || *version > PM_CUPTI_NEWEST)
 		return "unknown record format of this CUPTI version";
-	result = pmh_cupti.cuptiSubscribe(&pmh_cupti_subscriber, no_callback, NULL);
+	result = pmh_cupti.cuptiSubscribe(&pmh_cupti_subscriber, pmh_join_called, NULL);
 	if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
 		return "another tool has subscribed to CUPTI";
 	if (result != CUPTI_SUCCESS)
 		return "cannot subscribe to CUPTI";
 	*clock_error_ns = pmh_cupti_read_clock();
-	if (pmh_activity_init() && *clock_error_ns < CLOCK_ERROR_NS && enable_kinds() &&
+	if (pmh_join_init() && pmh_activity_init() && *clock_error_ns < CLOCK_ERROR_NS && enable_kinds() &&
 		pmh_cupti_start_thread())
 		return NULL;
 	pmh_cupti_disable();
@@ -296,14 +240,6 @@ static void name_stream(struct pmh_place place)
 		pmh_activity_stream(place.device, id, place.queue);
 }
 
-static bool push(uint64_t id)
-{
-	if (pmh_cupti.cuptiActivityPushExternalCorrelationId(PMH_EXTERNAL_KIND, id) != CUPTI_SUCCESS)
-		return false;
-	pmh_cupti_pushed();
-	return true;
-}
-
 bool pmh_cupti_begin_slowly(struct pmh_place place, uint32_t correlation, uint8_t flags)
 {
 	const int saved_errno = errno;
@@ -316,7 +252,9 @@ bool pmh_cupti_begin_slowly(struct pmh_place place, uint32_t correlation, uint8_
 		if (atomic_load_explicit(&queue_epochs[place.queue], memory_order_relaxed) !=
 			atomic_load_explicit(&stream_epoch, memory_order_relaxed))
 			name_stream(place);
-		is_pushed = push(pmh_external_id(correlation, place.queue, flags, place.device));
+		is_pushed = pmh_join_begin(pmh_external_id(correlation, place.queue, flags, place.device));
+		if (is_pushed)
+			pmh_cupti_pushed();
 	}
 	errno = saved_errno;
 	return is_pushed;
@@ -336,9 +274,8 @@ bool pmh_cupti_group_begin(const struct pmh_grouped *calls, unsigned call_count)
 void pmh_cupti_end(void)
 {
 	const int saved_errno = errno;
-	uint64_t id;
 
-	pmh_cupti.cuptiActivityPopExternalCorrelationId(PMH_EXTERNAL_KIND, &id);
+	pmh_join_end();
 	errno = saved_errno;
 }
 

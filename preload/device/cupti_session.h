@@ -57,6 +57,7 @@ uint64_t pmh_cupti_times(void); /* written as records */
 	X(cuptiGetTimestamp, false) \
 	X(cuptiSubscribe, false) \
 	X(cuptiUnsubscribe, false) \
+	X(cuptiEnableCallback, true) \
 	X(cuptiActivityEnable, false) \
 	X(cuptiActivityDisable, false) \
 	X(cuptiActivityRegisterCallbacks, false) \
@@ -65,7 +66,6 @@ uint64_t pmh_cupti_times(void); /* written as records */
 	X(cuptiActivityFlushAll, false) \
 	X(cuptiActivityPushExternalCorrelationId, false) \
 	X(cuptiActivityPopExternalCorrelationId, false) \
-	X(cuptiActivityEnableRuntimeApi, true) \
 	X(cuptiActivityEnableDriverApi, true) \
 	X(cuptiGetStreamIdEx, true)
 
@@ -78,8 +78,5 @@ extern CUpti_SubscriberHandle pmh_cupti_subscriber;
 
 /* Has CUPTI record nothing any more. */
 void pmh_cupti_disable(void);
-
-/* Has all calls recorded, instead of those that launch; false: they are already. */
-bool pmh_cupti_enable_all_calls(void);
 
 #endif

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "cupti_activity.h"
+#include "cupti_join.h"
 #include "cupti_session.h"
 #include "guest/clock.h"
 #include "guest/guest.h"
@@ -243,15 +244,13 @@ static void answer(uint32_t request)
 	set_word(&answered, request);
 }
 
-/* Should calls one by one not be enough for external correlations, all of them have to be recorded. */
+/* Should the way in which calls and activities are joined not do on this CUPTI, there are others. */
 static void check_joining(void)
 {
 	static bool checked;
 
-	if (checked || atomic_load(&pushed) < 32 || !pmh_activity_unjoined() || !pmh_cupti_enable_all_calls())
-		return;
-	checked = true;
-	pmh_note("device: CUPTI reports no calls when only launches are enabled: recording all calls");
+	if (!checked && atomic_load(&pushed) >= 32 && pmh_activity_unjoined())
+		checked = pmh_join_more();
 }
 
 /* Until the next round; after some in which nothing was submitted, until something is. */

@@ -25,6 +25,9 @@
 		"ones, and statistics of those between") \
 	X(device, "PMHOOK_DEVICE", WORDS, "auto", "auto|cupti|events|none", \
 		"device time per kernel (CUPTI), per call (CUDA events) or none; auto: CUPTI if available, else events") \
+	X(cupti_join, "PMHOOK_CUPTI_JOIN", WORDS, "callback", "callback|external", \
+		"how a kernel of CUPTI's finds its call: callback: CUPTI calls the hook at each launch; external: CUPTI records " \
+		"each launch (for comparison)") \
 	X(window, "PMHOOK_WINDOW", WINDOW, "all", "all|A-B|profiler|signal:NAME", \
 		"recording window: all; iterations A to B, counted from 1 by call repetition (A of about 10 or more: the " \
 		"first iterations establish the pattern); between the program's profiler start and stop; from a signal " \

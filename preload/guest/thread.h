@@ -107,6 +107,7 @@ struct pmh_thread {
 	const void *last_asked; /* stream or handle that last_place is the place of, while last_epoch holds */
 	struct pmh_place last_place;
 	unsigned last_epoch;
+	uint64_t announced; /* the call under way, as CUPTI's callbacks find it (device/cupti_join.c), or 0 */
 	uint32_t communicator;     /* of the communication call under way */
 	struct pmh_packed *packed; /* for calls with PM_FLAG_TOUCHES; NULL: none was made */
 	struct pm_record *polled;  /* the last record, if it was a question answered "not ready" */

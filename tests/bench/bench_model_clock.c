@@ -96,7 +96,8 @@ static void print_row(uint64_t duration_ns, int count)
 
 int main(int argc, char **argv)
 {
-	static const struct sg_watcher watcher = {sg_now_ns, note_call, note_activity};
+	static const struct sg_watcher watcher = {
+		.now_ns = sg_now_ns, .call = note_call, .activity = note_activity};
 	int total_ms = argc > 1 ? atoi(argv[1]) : 2000;
 
 	prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);

@@ -4,6 +4,7 @@
  */
 #include <stdio.h>
 
+#include "pm_cupti.h"
 #include "pm_hooks.h"
 
 static const struct row {
@@ -38,5 +39,7 @@ int main(void)
 			printf(" %d", *number);
 		puts("");
 	}
+#define OTHER(n) printf("other - - 0 %d\n", n);
+	PM_CUPTI_OTHER_DRIVER_LAUNCHES(OTHER)
 	return 0;
 }

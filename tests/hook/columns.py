@@ -1,5 +1,6 @@
 """The columns SINCE and CALLBACK of pm_hooks.def against the vendor's headers: columns.py PROGRAM FOLDER. Every function of the
-driver has its version, under which the header has a type for it; every number of CUPTI's is the call's or its twin's."""
+driver has its version, under which the header has a type for it; every number of CUPTI's is the call's or its twin's; and every call
+of the driver's that gives a device work has its number there or in PM_CUPTI_OTHER_DRIVER_LAUNCHES."""
 import os
 import re
 import subprocess
@@ -27,7 +28,18 @@ numbers = {
     )
 }
 
+# those of CUDA 4 and later: the older ones of other parameters have numbers below, and no program calls them
+work = re.compile(r"cu(Memcpy|Memset|MemPrefetch|GraphLaunch|Launch(Cooperative)?Kernel)")
+OLDEST = 249
+
 rows = [line.split() for line in subprocess.check_output([program], text=True).splitlines()]
+launches = {int(number) for library, _, _, _, *callbacks in rows if library in ("cuda", "other") for number in callbacks}
+for number, name in sorted(numbers["cuda"].items()):
+    if number in launches and not work.match(name):
+        bad.append(f"{name} ({number}) is no work")
+    if number not in launches and number >= OLDEST and work.match(name):
+        bad.append(f"{name} ({number}) is nowhere")
+rows = [row for row in rows if row[0] != "other"]
 twins = {row[2] for row in rows}
 for library, name, twin, since, *callbacks in rows:
     if library == "cuda" and name not in twins:

@@ -69,6 +69,41 @@ total LAUNCH spin 20
 total SET - 20
 [ "$(awk '$1 == "call" && $5 { n += $5 } END { print n }' work.look)" = 40 ] || complain "not all calls are timed"
 
+# a program of one launch; and calls of a library that launch several times each
+run one -- "$bin/cupti_host" one
+on
+total LAUNCH spin 1
+run library -- "$bin/cupti_host" library
+on
+total LAUNCH spin 120
+total SET - 40
+grep -q '^call .* cublasSscal_v2 40 40 ' library.look || complain "not all calls are timed: $(grep '^call' library.look)"
+
+# What CUPTI makes for that: no record of a call, no external id; nothing but two callbacks for each launch
+# made ACTIVITIES CALLS EXTERNAL CALLBACKS
+made() {
+	grep -q "^softgpu: CUPTI: records of $1 activities, $2 calls, $3 external ids; $4 callbacks\$" "$name.out" ||
+		complain "$(grep '^softgpu: CUPTI' "$name.out") instead of $*"
+}
+run count SOFTGPU_CUPTI=count -- "$bin/cupti_host" work
+on
+made 40 0 0 80
+run external SOFTGPU_CUPTI=count PMHOOK_CUPTI_JOIN=external -- "$bin/cupti_host" work
+on
+total LAUNCH spin 20
+total SET - 20
+made 40 40 40 0
+
+# where the one way is not to be had, the other is taken: at once, or when nothing was joined
+run refused SOFTGPU_CUPTI=refused -- "$bin/cupti_host" library
+on
+has 'note device: CUPTI has no callbacks of launches'
+total LAUNCH spin 120
+run nocallbacks SOFTGPU_CUPTI=nocallbacks -- "$bin/cupti_host" long
+has 'note device: CUPTI makes no callbacks of launches'
+n=$(awk '$1 == "call" && $3 == "cudaLaunchKernel" { n += $5 } END { print n + 0 }' nocallbacks.look)
+[ "$n" -gt 500 ] || complain "only $n calls are timed"
+
 run threads -- "$bin/cupti_host" threads
 on
 total LAUNCH spin 81
@@ -154,12 +189,13 @@ run cuda14 SOFTGPU_CUPTI_VERSION=140000 -- "$bin/cupti_host" work
 off 'version'
 run cuda11 SOFTGPU_CUPTI_VERSION=16 -- "$bin/cupti_host" work
 off 'version'
-run nocalls SOFTGPU_CUPTI=nocalls -- "$bin/cupti_host" long
+run nocalls SOFTGPU_CUPTI=nocalls PMHOOK_CUPTI_JOIN=external -- "$bin/cupti_host" long
 has 'note device: CUPTI reports no calls'
-has 'activity LAUNCH spin'
+n=$(awk '$1 == "call" && $3 == "cudaLaunchKernel" { n += $5 } END { print n + 0 }' nocalls.look)
+[ "$n" -gt 500 ] || complain "only $n calls are timed"
 
 # every step of the beginning may fail
-for fault in cuptiSubscribe:1 cuptiActivityEnable:1 cuptiActivityEnable:2; do
+for fault in cuptiSubscribe:1 cuptiActivityEnable:1 cuptiActivityRegisterCallbacks:1; do
 	run "fault_$fault" SOFTGPU_FAIL=$fault -- "$bin/cupti_host" work
 	off CUPTI
 done

@@ -2,8 +2,9 @@
  * A host for the hook's device time, linked to CUPTI itself, so that it can be the other tool. Each case
  * works in a known number of pieces; the tool's own records are checked here, the trace by cupti.sh.
  *
- *     cupti_host work|threads|graph|group|peer|unhooked|fork|early|late|long|burst|forget
+ *     cupti_host work|threads|graph|group|peer|unhooked|fork|early|late|long|burst|forget|one|library
  */
+#include <cublas_v2.h>
 #include <cuda_runtime_api.h>
 #include <cupti.h>
 #include <err.h>
@@ -16,6 +17,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "cupti_library.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 #define CHECK(call) \
@@ -31,7 +34,7 @@
 
 /* ---- a kernel of the application's, which takes some time ---- */
 
-static const char kernel_spin;
+const char kernel_spin = 0;
 static char spin_name[] = "spin";
 
 void **__cudaRegisterFatBinary(void *fatCubin);
@@ -55,6 +58,7 @@ static void launch(cudaStream_t stream)
 	const dim3 grid = {2, 3, 4}, block = {32, 1, 1};
 
 	CHECK(cudaLaunchKernel(&kernel_spin, grid, block, NULL, 128, stream));
+	CHECK(cudaGetLastError()); /* as frameworks do; it is no work */
 }
 
 /* Two pieces: a kernel and a set. */
@@ -299,6 +303,25 @@ static void case_burst(void)
 	work(stream, memory, 24000);
 }
 
+static void case_one(void)
+{
+	launch(stream);
+	CHECK(cudaStreamSynchronize(stream));
+}
+
+/* Calls of a library, each of which launches several times. */
+static void case_library(void)
+{
+	cublasHandle_t handle;
+	float one = 1;
+
+	CHECK(cublasCreate(&handle));
+	CHECK(cublasSetStream(handle, stream));
+	for (int i = 0; i < PIECES; i++)
+		CHECK(cublasSscal(handle, BYTES / 4, &one, (float *)(void *)memory, 1));
+	CHECK(cudaStreamSynchronize(stream));
+}
+
 /* A capture that fails, streams that are destroyed with work in them, a device that is reset: all of it is
  * timed. */
 static void case_forget(void)
@@ -334,7 +357,7 @@ int main(int argc, char **argv)
 	} cases[] = {{"work", case_work}, {"threads", case_threads}, {"graph", case_graph},
 		{"group", case_group}, {"peer", case_peer}, {"unhooked", case_unhooked}, {"fork", case_fork},
 		{"early", case_early}, {"late", case_late}, {"long", case_long}, {"burst", case_burst},
-		{"forget", case_forget}};
+		{"forget", case_forget}, {"one", case_one}, {"library", case_library}};
 
 	__cudaRegisterFunction(__cudaRegisterFatBinary(NULL), &kernel_spin, spin_name, spin_name, -1, NULL,
 		NULL, NULL, NULL, NULL);

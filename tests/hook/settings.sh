@@ -62,6 +62,7 @@ rm -rf right
 
 wrong PMHOOK_MODE foo
 wrong PMHOOK_DEVICE cuda
+wrong PMHOOK_CUPTI_JOIN records
 wrong PMHOOK_WINDOW 3-1
 wrong PMHOOK_WINDOW signal:KILL
 wrong PMHOOK_FILES maybe

@@ -53,10 +53,17 @@ void sg_call_begin(const char *name)
 			sg_self.call.name = name;
 		return;
 	}
+	if (!sg_self.call_told && sg_self.call_watcher == watcher && watcher->idle != NULL) {
+		sg_self.call.end_ns = sg_self.call.begin_ns;
+		watcher->idle(&sg_self.call);
+	}
+	sg_self.call_watcher = watcher;
 	sg_self.call.name = name;
 	sg_self.call.correlation = atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
 	sg_self.call.begin_ns = watcher->now_ns();
 	sg_self.call_told = 0;
+	if (watcher->enter != NULL)
+		watcher->enter(&sg_self.call);
 }
 
 void sg_activity_call(struct sg_activity *what)

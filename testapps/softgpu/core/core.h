@@ -42,6 +42,7 @@ struct sg_thread {
 	/* While somebody watches: the exported call under way, and that of a stand-in library. */
 	struct sg_call_seen call;
 	int call_told;
+	const struct sg_watcher *call_watcher; /* whose it is */
 	const char *library_call;
 };
 extern __thread struct sg_thread sg_self;

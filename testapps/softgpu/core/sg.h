@@ -235,7 +235,7 @@ struct sg_activity {
 	uint64_t begin_ns, end_ns;
 };
 
-/* A call that put work on a stream. */
+/* A call of the runtime or the driver. */
 struct sg_call_seen {
 	const char *name;
 	uint32_t correlation; /* of its work, unique in the process */
@@ -243,11 +243,14 @@ struct sg_call_seen {
 };
 
 /* Who watches: the stand-in CUPTI. Calls come on the calling thread just before their work is queued,
- * activities on the stream's worker. */
+ * activities on the stream's worker. The others may be NULL: `enter` comes as a call begins, on its thread, and
+ * `idle` of a call that put no work on a stream, when the thread's next one begins. */
 struct sg_watcher {
 	uint64_t (*now_ns)(void);
 	void (*call)(const struct sg_call_seen *);
 	void (*activity)(const struct sg_activity *);
+	void (*enter)(const struct sg_call_seen *);
+	void (*idle)(const struct sg_call_seen *);
 };
 
 /* From now on `watcher` gets calls and work; NULL: nobody. It must stay where it is, as a worker may still

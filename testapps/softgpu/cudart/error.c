@@ -29,15 +29,24 @@ static cudaError_t last_error(void)
 	return error != cudaSuccess ? error : sg_self.last_error;
 }
 
+static void seen(const char *name)
+{
+	if (SG_UNLIKELY(atomic_load_explicit(&sg_watcher, memory_order_relaxed) != NULL))
+		sg_call_begin(name);
+}
+
 cudaError_t cudaGetLastError(void)
 {
-	cudaError_t error = sg_fault(__func__) ? cudaErrorUnknown : last_error();
+	cudaError_t error;
 
+	seen(__func__);
+	error = sg_fault(__func__) ? cudaErrorUnknown : last_error();
 	sg_self.last_error = cudaSuccess;
 	return error;
 }
 
 cudaError_t cudaPeekAtLastError(void)
 {
+	seen(__func__);
 	return sg_fault(__func__) ? cudaErrorUnknown : last_error();
 }

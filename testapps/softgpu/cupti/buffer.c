@@ -135,6 +135,8 @@ void cupti_buffers_forget(void)
 CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc funcBufferRequested,
 	CUpti_BuffersCallbackCompleteFunc funcBufferCompleted)
 {
+	if (sg_fault(__func__))
+		return CUPTI_ERROR_UNKNOWN;
 	if (funcBufferRequested == NULL || funcBufferCompleted == NULL)
 		return CUPTI_ERROR_INVALID_PARAMETER;
 	pthread_mutex_lock(&lock);

@@ -1,12 +1,11 @@
 /*
  * The stand-in CUPTI: its one subscriber, what is asked for, external ids, clocks and numbers. Records are
- * made in record.c, buffers handled in buffer.c.
+ * made in record.c, callbacks in callback.c, buffers handled in buffer.c.
  *
- * The one idea: while any kind of record is asked for, libcudart reports calls and work here (sg_watch); else
- * it looks at one word.
+ * The one idea: while any record or callback is asked for, libcudart reports calls and work here (sg_watch);
+ * else it looks at one word.
  */
 #include "cupti_private.h"
-#include "pm_lists.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -16,12 +15,10 @@
 
 #define VERSION 130001
 #define KINDS 64
-#define CALLS 1024
 #define DEPTH 64
 
 static _Atomic uint64_t kinds; /* bit k: kind k is enabled */
-static _Atomic unsigned char runtime_calls[CALLS], driver_calls[CALLS];
-static _Atomic int enabled_call_count;
+static _Atomic unsigned char runtime_calls[CUPTI_NUMBERS], driver_calls[CUPTI_NUMBERS]; /* have records */
 static _Atomic int subscribed;
 static _Atomic(CUpti_TimestampCallbackFunc) timestamp;
 
@@ -29,30 +26,6 @@ static __thread struct {
 	uint64_t ids[DEPTH];
 	unsigned depth;
 } external[CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2 + 1];
-
-/* Which of the vendor's numbers a call has, from the hook table; 0: it puts no work on a stream. */
-static const struct {
-	const char *name;
-	CUpti_CallbackId cbid;
-} call_numbers[] = {
-#define NUMBER(column, value) NUMBER_##column(value)
-#define NUMBER_NONE
-#define NUMBER_CALLBACK(numbers) +FIRST numbers
-#define NUMBER_ROLE(role)
-#define NUMBER_SINCE(version)
-#define NUMBER_TOUCHES(arguments)
-#define NUMBER_TABLE(arguments)
-#define NUMBER_FREES(address)
-#define NUMBER_CHANGED(major)
-#define NUMBER_TWIN(name)
-#define FIRST(number, ...) number
-#define PM_HOOK(library, kind, result, name, pairs, queue, values, after, ...) \
-	{#name, 0 PM_PAIRS(NUMBER, PM_NOTHING, __VA_ARGS__)},
-#define PM_HAND(library, kind, result, name, pairs, values, ...) \
-	{#name, 0 PM_PAIRS(NUMBER, PM_NOTHING, __VA_ARGS__)},
-#include "pm_hooks.def"
-	{"cuMemcpyBatchAsync", 776}, /* the older version, which is no hook */
-};
 
 uint64_t cupti_now_ns(void)
 {
@@ -70,39 +43,19 @@ int cupti_enabled(CUpti_ActivityKind kind)
 	return (atomic_load_explicit(&kinds, memory_order_relaxed) >> kind & 1) != 0;
 }
 
-/* Of a call by its name; a thread mostly makes the same call again, and names stay where they are. */
-static CUpti_CallbackId number_of(const char *call)
-{
-	static __thread const char *last;
-	static __thread CUpti_CallbackId last_number;
-
-	if (last == call)
-		return last_number;
-	last = call;
-	last_number = 0;
-	for (size_t i = 0; i < sizeof(call_numbers) / sizeof(call_numbers[0]); i++) {
-		if (call_numbers[i].cbid != 0 && strcmp(call, call_numbers[i].name) == 0)
-			last_number = call_numbers[i].cbid;
-	}
-	return last_number;
-}
-
-/* The driver's calls begin with cu, those of the runtime with cuda or __cuda. */
-static int is_driver_call(const char *call)
-{
-	return call[0] == 'c' && call[1] == 'u' && call[2] != 'd';
-}
-
 CUpti_ActivityKind cupti_call_kind(const char *call, CUpti_CallbackId *cbid)
 {
-	*cbid = number_of(call);
-	if (is_driver_call(call))
-		return cupti_enabled(CUPTI_ACTIVITY_KIND_DRIVER) || atomic_load(&driver_calls[*cbid])
-			       ? CUPTI_ACTIVITY_KIND_DRIVER
-			       : CUPTI_ACTIVITY_KIND_INVALID;
-	return cupti_enabled(CUPTI_ACTIVITY_KIND_RUNTIME) || atomic_load(&runtime_calls[*cbid])
-		       ? CUPTI_ACTIVITY_KIND_RUNTIME
-		       : CUPTI_ACTIVITY_KIND_INVALID;
+	const struct cupti_numbers n = cupti_numbers_of(call);
+
+	*cbid = n.runtime;
+	if (n.runtime != 0 && atomic_load(&runtime_calls[n.runtime]))
+		return CUPTI_ACTIVITY_KIND_RUNTIME;
+	*cbid = n.driver;
+	if (n.runtime != 0 && cupti_asked_for("nocalls"))
+		return CUPTI_ACTIVITY_KIND_INVALID;
+	if (n.driver != 0 && atomic_load(&driver_calls[n.driver]))
+		return CUPTI_ACTIVITY_KIND_DRIVER;
+	return CUPTI_ACTIVITY_KIND_INVALID;
 }
 
 int cupti_external(CUpti_ExternalCorrelationKind kind, uint64_t *id)
@@ -119,19 +72,24 @@ int cupti_external(CUpti_ExternalCorrelationKind kind, uint64_t *id)
  * Trouble for tests, besides SOFTGPU_FAIL and SOFTGPU_CUPTI_VERSION (what cuptiGetVersion answers).
  * SOFTGPU_CUPTI=hang: flushes do not come back (buffer.c).
  * SOFTGPU_CUPTI=taken: as under the vendor's own tools, which subscribe before the program begins.
- * SOFTGPU_CUPTI=nocalls: single calls cannot be asked for, only all of them.
+ * SOFTGPU_CUPTI=nocalls: the driver's calls inside those of the runtime have no records.
+ * SOFTGPU_CUPTI=nocallbacks: callbacks of calls are accepted, and none is made.
+ * SOFTGPU_CUPTI=refused: none is accepted.
+ * SOFTGPU_CUPTI=count: at exit, how many records and callbacks there were, on standard error.
  */
-static int asked_for(const char *trouble)
+int cupti_asked_for(const char *trouble)
 {
 	const char *text = getenv("SOFTGPU_CUPTI");
 
 	return text != NULL && strcmp(text, trouble) == 0;
 }
 
-static void watch_or_not(void)
+void cupti_watch_or_not(void)
 {
-	int wanted = atomic_load(&kinds) != 0 || atomic_load(&enabled_call_count) != 0;
+	int wanted = atomic_load(&kinds) != 0 || cupti_has_callbacks();
 
+	for (size_t i = 0; i < CUPTI_NUMBERS && !wanted; i++)
+		wanted = atomic_load(&runtime_calls[i]) || atomic_load(&driver_calls[i]);
 	sg_watch(wanted ? &cupti_watcher : NULL);
 }
 
@@ -139,6 +97,7 @@ static void in_child(void)
 {
 	atomic_store(&kinds, 0);
 	atomic_store(&subscribed, 0);
+	cupti_callbacks_clear();
 	sg_watch(NULL);
 	cupti_buffers_forget();
 }
@@ -154,14 +113,14 @@ CUptiResult cuptiSubscribe(CUpti_SubscriberHandle *subscriber, CUpti_CallbackFun
 {
 	int none = 0;
 
-	(void)callback, (void)userdata; /* no callbacks of calls are made */
 	if (sg_fault(__func__))
 		return CUPTI_ERROR_UNKNOWN;
 	if (subscriber == NULL)
 		return CUPTI_ERROR_INVALID_PARAMETER;
-	if (asked_for("taken") || !atomic_compare_exchange_strong(&subscribed, &none, 1))
+	if (cupti_asked_for("taken") || !atomic_compare_exchange_strong(&subscribed, &none, 1))
 		return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
 	*subscriber = (CUpti_SubscriberHandle)(void *)&subscribed;
+	cupti_callbacks_to(callback, userdata);
 	return CUPTI_SUCCESS;
 }
 
@@ -169,43 +128,37 @@ CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle subscriber)
 {
 	if ((void *)subscriber != (void *)&subscribed || !atomic_exchange(&subscribed, 0))
 		return CUPTI_ERROR_INVALID_PARAMETER;
+	cupti_callbacks_clear();
+	cupti_watch_or_not();
 	return CUPTI_SUCCESS;
 }
 
-/* Of contexts, streams and modules nobody is called: what tools do there, softgpu has no use for. */
-#define DOMAIN_RESOURCE 3
-#define NOT_SUPPORTED ((CUptiResult)27)
-
-static CUptiResult enable(CUpti_SubscriberHandle subscriber, CUpti_CallbackDomain domain)
+int cupti_is_subscriber(CUpti_SubscriberHandle subscriber)
 {
-	if ((void *)subscriber != (void *)&subscribed || !atomic_load(&subscribed))
-		return CUPTI_ERROR_INVALID_PARAMETER;
-	return (int)domain == DOMAIN_RESOURCE ? CUPTI_SUCCESS : NOT_SUPPORTED;
-}
-
-CUptiResult cuptiEnableCallback(uint32_t enable_it, CUpti_SubscriberHandle subscriber,
-	CUpti_CallbackDomain domain, CUpti_CallbackId callback)
-{
-	(void)enable_it, (void)callback;
-	return enable(subscriber, domain);
-}
-
-CUptiResult cuptiEnableDomain(
-	uint32_t enable_it, CUpti_SubscriberHandle subscriber, CUpti_CallbackDomain domain)
-{
-	(void)enable_it;
-	return enable(subscriber, domain);
+	return (void *)subscriber == (void *)&subscribed && atomic_load(&subscribed);
 }
 
 CUptiResult cuptiFinalize(void)
 {
 	atomic_store(&kinds, 0);
 	atomic_store(&subscribed, 0);
-	watch_or_not();
+	cupti_callbacks_clear();
+	cupti_watch_or_not();
 	return CUPTI_SUCCESS;
 }
 
 /* ---- what is asked for ---- */
+
+/* A kind of calls stands for all of them, whatever was asked of single ones before. */
+static void enable_kind_of_calls(CUpti_ActivityKind kind, unsigned char enable)
+{
+	_Atomic unsigned char *calls = kind == CUPTI_ACTIVITY_KIND_DRIVER    ? driver_calls
+				       : kind == CUPTI_ACTIVITY_KIND_RUNTIME ? runtime_calls
+									     : NULL;
+
+	for (size_t i = 0; calls != NULL && i < CUPTI_NUMBERS; i++)
+		atomic_store(&calls[i], enable);
+}
 
 CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
 {
@@ -214,7 +167,8 @@ CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind)
 	if ((int)kind <= 0 || (int)kind >= KINDS)
 		return CUPTI_ERROR_INVALID_KIND;
 	atomic_fetch_or(&kinds, (uint64_t)1 << kind);
-	watch_or_not();
+	enable_kind_of_calls(kind, 1);
+	cupti_watch_or_not();
 	return CUPTI_SUCCESS;
 }
 
@@ -223,19 +177,17 @@ CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind)
 	if ((int)kind <= 0 || (int)kind >= KINDS)
 		return CUPTI_ERROR_INVALID_KIND;
 	atomic_fetch_and(&kinds, ~((uint64_t)1 << kind));
-	watch_or_not();
+	enable_kind_of_calls(kind, 0);
+	cupti_watch_or_not();
 	return CUPTI_SUCCESS;
 }
 
 static CUptiResult enable_call(_Atomic unsigned char *calls, CUpti_CallbackId cbid, uint8_t enable)
 {
-	if (cbid == 0 || cbid >= CALLS)
+	if (cbid == 0 || cbid >= CUPTI_NUMBERS)
 		return CUPTI_ERROR_INVALID_PARAMETER;
-	if (asked_for("nocalls"))
-		return CUPTI_SUCCESS;
-	if (atomic_exchange(&calls[cbid], enable != 0) != (enable != 0))
-		atomic_fetch_add(&enabled_call_count, enable ? 1 : -1);
-	watch_or_not();
+	atomic_store(&calls[cbid], enable != 0);
+	cupti_watch_or_not();
 	return CUPTI_SUCCESS;
 }
 

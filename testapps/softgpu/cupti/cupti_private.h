@@ -6,6 +6,7 @@
 
 #include "core/sg.h"
 
+#define CUPTI_NUMBERS 1024    /* the calls' are below it */
 #define CUPTI_STREAM_OFFSET 6 /* the first stream of the vendor's has number 7 */
 
 /* The time of records: CLOCK_REALTIME as the vendor's, or what the application's function says, in
@@ -15,8 +16,30 @@ uint64_t cupti_now_ns(void);
 /* Whether records of a kind are asked for. Any thread. */
 int cupti_enabled(CUpti_ActivityKind kind);
 
-/* DRIVER or RUNTIME: a call is to have a record of that kind; INVALID: it is not. Any thread. */
+/* DRIVER or RUNTIME: a call is to have a record of that kind; INVALID: it is not. A call of the runtime has
+ * at most one, as the driver's call inside it has none where it has one itself. Any thread. */
 CUpti_ActivityKind cupti_call_kind(const char *call, CUpti_CallbackId *cbid);
+
+/* Whether SOFTGPU_CUPTI is that word (cupti.c). */
+int cupti_asked_for(const char *trouble);
+
+/* Has libcudart report if there is anything to report it for. */
+void cupti_watch_or_not(void);
+
+/* CUPTI's numbers of a call; 0: not such a call, or none is known. Any thread. */
+struct cupti_numbers {
+	CUpti_CallbackId runtime, driver;
+};
+struct cupti_numbers cupti_numbers_of(const char *call);
+
+/* The subscriber's callbacks (callback.c): where they go; nowhere; whether any is enabled; a call is entered.
+ */
+void cupti_callbacks_to(CUpti_CallbackFunc callback, void *userdata);
+void cupti_callbacks_clear(void);
+int cupti_has_callbacks(void);
+void cupti_entered(const struct sg_call_seen *call);
+int cupti_is_subscriber(CUpti_SubscriberHandle subscriber);
+extern _Atomic uint64_t cupti_callback_count;
 
 /* The calling thread's innermost external id of a kind; 0: there is none. */
 int cupti_external(CUpti_ExternalCorrelationKind kind, uint64_t *id);

@@ -16,10 +16,20 @@
 #define CONTEXT 1
 
 static uint32_t process_id;
+static _Atomic uint64_t activity_count, call_count, external_count;
 
 __attribute__((constructor)) static void find_process(void)
 {
 	process_id = (uint32_t)getpid();
+}
+
+__attribute__((destructor)) static void print_counts(void)
+{
+	if (cupti_asked_for("count") && process_id == (uint32_t)getpid())
+		fprintf(stderr,
+			"softgpu: CUPTI: records of %llu activities, %llu calls, %llu external ids; %llu callbacks\n",
+			(unsigned long long)activity_count, (unsigned long long)call_count,
+			(unsigned long long)external_count, (unsigned long long)cupti_callback_count);
 }
 
 /* A kernel of a library is named after the call; the name must live as long as any record. */
@@ -154,6 +164,7 @@ static void add_set(const struct sg_activity *a)
 
 static void add_activity(const struct sg_activity *a)
 {
+	activity_count++;
 	switch (a->kind) {
 	case SG_ACTIVITY_KERNEL:
 		add_kernel(a);
@@ -183,6 +194,9 @@ static void add_call(const struct sg_call_seen *call)
 	kind = cupti_call_kind(call->name, &r.cbid);
 	if (kind == CUPTI_ACTIVITY_KIND_INVALID)
 		return;
+	/* they come with a kind of calls alone, not with single calls that have records */
+	if (!cupti_enabled(CUPTI_ACTIVITY_KIND_DRIVER) && !cupti_enabled(CUPTI_ACTIVITY_KIND_RUNTIME))
+		goto call_itself;
 	for (int i = 1; i <= CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2; i++) {
 		memset(&e, 0, sizeof(e));
 		if (!cupti_enabled(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION) ||
@@ -192,7 +206,9 @@ static void add_call(const struct sg_call_seen *call)
 		e.externalKind = (CUpti_ExternalCorrelationKind)i;
 		e.correlationId = call->correlation;
 		cupti_append(CUPTI_CALLS, &e, sizeof(e));
+		external_count++;
 	}
+call_itself:
 	r.kind = kind;
 	r.start = call->begin_ns;
 	r.end = call->end_ns;
@@ -202,6 +218,11 @@ static void add_call(const struct sg_call_seen *call)
 	r.threadId = thread_id;
 	r.correlationId = call->correlation;
 	cupti_append(CUPTI_CALLS, &r, sizeof(r));
+	call_count++;
 }
 
-const struct sg_watcher cupti_watcher = {cupti_now_ns, add_call, add_activity};
+const struct sg_watcher cupti_watcher = {.now_ns = cupti_now_ns,
+	.call = add_call,
+	.activity = add_activity,
+	.enter = cupti_entered,
+	.idle = add_call};

@@ -8,10 +8,4 @@
 PM_CUPTI_FUNCTIONS(PM_PROTOTYPE)
 #undef PM_PROTOTYPE
 
-/* What PyTorch's profiler calls besides. */
-CUptiResult cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle subscriber,
-	CUpti_CallbackDomain domain, CUpti_CallbackId callback);
-CUptiResult cuptiEnableDomain(
-	uint32_t enable, CUpti_SubscriberHandle subscriber, CUpti_CallbackDomain domain);
-
 #endif

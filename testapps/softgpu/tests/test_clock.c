@@ -93,7 +93,8 @@ static void note_call(const struct sg_call_seen *call)
 
 void watch(void)
 {
-	static const struct sg_watcher watcher = {watch_ns, note_call, note_activity};
+	static const struct sg_watcher watcher = {
+		.now_ns = watch_ns, .call = note_call, .activity = note_activity};
 
 	sg_watch(&watcher);
 }

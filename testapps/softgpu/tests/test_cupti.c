@@ -23,7 +23,7 @@ static struct seen {
 	CUpti_ActivityKind kind;
 	char name[64];
 	uint64_t begin_ns, end_ns, bytes, external, node;
-	uint32_t correlation, stream, grid_x, shared, copy_kind, graph;
+	uint32_t correlation, cbid, stream, grid_x, shared, copy_kind, graph;
 } seen[RECORDS];
 static size_t seen_count;
 static int refuse_buffers;
@@ -94,6 +94,7 @@ static void note(CUpti_Activity *record)
 		break;
 	case CUPTI_ACTIVITY_KIND_RUNTIME:
 		s->correlation = ((CUpti_ActivityAPI *)(void *)record)->correlationId;
+		s->cbid = ((CUpti_ActivityAPI *)(void *)record)->cbid;
 		break;
 	case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION:
 		external = (void *)record;
@@ -123,6 +124,16 @@ static struct seen *find(CUpti_ActivityKind kind, size_t k)
 {
 	for (size_t i = 0; i < seen_count; i++) {
 		if (seen[i].kind == kind && k-- == 0)
+			return &seen[i];
+	}
+	return NULL;
+}
+
+/* The k-th record of a call that is not a wait, as all of collect()'s are. */
+static struct seen *find_call(size_t k)
+{
+	for (size_t i = 0; i < seen_count; i++) {
+		if (seen[i].kind == CUPTI_ACTIVITY_KIND_RUNTIME && seen[i].cbid != 165 && k-- == 0)
 			return &seen[i];
 	}
 	return NULL;
@@ -233,9 +244,9 @@ static void test_kinds(cudaStream_t stream)
 	CHECK(s->stream == number);
 	/* one call each, with the number of its work */
 	for (size_t i = 0; i < 4; i++)
-		CHECK(find(CUPTI_ACTIVITY_KIND_RUNTIME, i) != NULL);
-	CHECK(find(CUPTI_ACTIVITY_KIND_RUNTIME, 4) == NULL);
-	CHECK(find(CUPTI_ACTIVITY_KIND_RUNTIME, 2)->correlation == s->correlation);
+		CHECK(find_call(i) != NULL);
+	CHECK(find_call(4) == NULL);
+	CHECK(find_call(2)->correlation == s->correlation);
 	OK(cudaFree(device));
 	OK(cublasDestroy(blas));
 }
@@ -314,8 +325,8 @@ static void test_graph(cudaStream_t stream)
 		CHECK(a != NULL && b != NULL && c != NULL);
 		CHECK(a->node != 0 && a->node < b->node && b->node < c->node && a->graph == b->graph);
 		CHECK(a->correlation == b->correlation && b->correlation == c->correlation);
-		CHECK(find(CUPTI_ACTIVITY_KIND_RUNTIME, 0)->correlation == a->correlation);
-		CHECK(find(CUPTI_ACTIVITY_KIND_RUNTIME, 1) == NULL);
+		CHECK(find_call(0)->correlation == a->correlation);
+		CHECK(find_call(1) == NULL);
 	}
 	OK(cudaGraphExecDestroy(executable));
 	OK(cudaGraphDestroy(graph));
@@ -331,15 +342,107 @@ static void test_dropped(cudaStream_t stream)
 	forget();
 	OK(cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped));
 	CHECK(dropped == 0);
+	OK(cuptiActivityDisable(CUPTI_ACTIVITY_KIND_RUNTIME));
+	OK(cuptiActivityEnableRuntimeApi(211, 1));
 	refuse_buffers = 1;
 	OK(sg_submit(stream, spin, &s, sizeof(s)));
 	collect();
 	refuse_buffers = 0;
 	CHECK(seen_count == 0);
 	OK(cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped));
-	CHECK(dropped == 2);
+	CHECK(dropped == 2); /* the work's, and its call's */
 	OK(cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped));
 	CHECK(dropped == 0);
+	OK(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_RUNTIME));
+}
+
+/* Each call that is enabled has a record, whether it is work or not; those of the driver inside the runtime's
+ * if they are enabled alone. External ids come only with a kind of calls. */
+static void test_calls(cudaStream_t stream)
+{
+	char *device;
+	size_t externals = 0;
+
+	OK(cudaMalloc((void **)&device, 64));
+	forget();
+	OK(cudaGetLastError());
+	OK(cudaMemsetAsync(device, 0, 64, stream));
+	OK(cudaGetLastError());
+	collect();
+	CHECK(find_call(0)->cbid == 10 && find_call(1)->cbid == 51 && find_call(2)->cbid == 10 &&
+		find_call(3) == NULL);
+	OK(cuptiActivityDisable(CUPTI_ACTIVITY_KIND_RUNTIME));
+	OK(cuptiActivityEnableDriverApi(216, 1));
+	forget();
+	OK(cuptiActivityPushExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, 7));
+	for (int i = 0; i < 3; i++) {
+		OK(cudaMemsetAsync(device, 0, 64, stream));
+		if (i == 0)
+			OK(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_DRIVER));
+		else if (i == 1)
+			OK(cuptiActivityEnableDriverApi(216, 0));
+	}
+	OK(cuptiActivityPopExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, NULL));
+	collect();
+	while (find(CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, externals) != NULL)
+		externals++;
+	CHECK(externals == 1);
+	CHECK(find(CUPTI_ACTIVITY_KIND_DRIVER, 1) != NULL && find(CUPTI_ACTIVITY_KIND_DRIVER, 2) == NULL);
+	CHECK(external_of(find(CUPTI_ACTIVITY_KIND_MEMSET, 1)->correlation) == 7);
+	OK(cuptiActivityDisable(CUPTI_ACTIVITY_KIND_DRIVER));
+	OK(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_RUNTIME));
+	OK(cudaFree(device));
+}
+
+static struct {
+	CUpti_CallbackDomain domain;
+	CUpti_CallbackId cbid;
+	CUpti_ApiCallbackSite site;
+	uint32_t correlation;
+} called[8];
+static unsigned called_count;
+static int called_data;
+
+static void call_back(void *data, CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const void *call)
+{
+	const CUpti_CallbackData *c = call;
+
+	CHECK(data == &called_data && called_count < 8);
+	called[called_count].domain = domain;
+	called[called_count].cbid = cbid;
+	called[called_count].site = c->callbackSite;
+	called[called_count++].correlation = c->correlationId;
+}
+
+/* A call of the runtime enters the driver, under one number, which its work has as well. */
+static void test_callbacks(CUpti_SubscriberHandle subscriber, cudaStream_t stream)
+{
+	char *device;
+	struct seen *s;
+
+	OK(cudaMalloc((void **)&device, 64));
+	forget();
+	OK(cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, 216));
+	OK(cudaMemsetAsync(device, 0, 64, stream));
+	OK(cudaMemset(device, 0, 64));
+	collect();
+	s = find(CUPTI_ACTIVITY_KIND_MEMSET, 0);
+	CHECK(called_count == 2 && called[0].domain == CUPTI_CB_DOMAIN_DRIVER_API && called[0].cbid == 216);
+	CHECK(called[0].site == CUPTI_API_ENTER && called[1].site == CUPTI_API_EXIT);
+	CHECK(s != NULL && called[0].correlation == s->correlation &&
+		called[1].correlation == s->correlation);
+	called_count = 0;
+	OK(cuptiEnableDomain(1, subscriber, CUPTI_CB_DOMAIN_RUNTIME_API));
+	OK(cudaMemsetAsync(device, 0, 64, stream));
+	CHECK(called_count == 4 && called[0].domain == CUPTI_CB_DOMAIN_RUNTIME_API && called[0].cbid == 51);
+	CHECK(called[2].domain == CUPTI_CB_DOMAIN_DRIVER_API &&
+		called[0].correlation == called[2].correlation);
+	OK(cuptiEnableDomain(0, subscriber, CUPTI_CB_DOMAIN_RUNTIME_API));
+	OK(cuptiEnableCallback(0, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, 216));
+	OK(cudaMemsetAsync(device, 0, 64, stream));
+	CHECK(called_count == 4);
+	EXPECT(cuptiEnableCallback(1, NULL, CUPTI_CB_DOMAIN_DRIVER_API, 216), CUPTI_ERROR_INVALID_PARAMETER);
+	OK(cudaFree(device));
 }
 
 /* One call's records alone, as asked for by its number; and nothing when nothing is asked for. */
@@ -370,7 +473,7 @@ int main(void)
 	cudaStream_t stream;
 	uint64_t now_ns, before_ns;
 
-	OK(cuptiSubscribe(&first, NULL, NULL));
+	OK(cuptiSubscribe(&first, call_back, &called_data));
 	EXPECT(cuptiSubscribe(&second, NULL, NULL), CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
 	EXPECT(cuptiActivityFlushAll(0), CUPTI_ERROR_INVALID_OPERATION);
 	before_ns = real_ns();
@@ -384,6 +487,8 @@ int main(void)
 	test_external(stream);
 	test_graph(stream);
 	test_dropped(stream);
+	test_calls(stream);
+	test_callbacks(first, stream);
 	test_disabled(stream);
 	OK(cuptiUnsubscribe(first));
 	EXPECT(cuptiUnsubscribe(first), CUPTI_ERROR_INVALID_PARAMETER);
