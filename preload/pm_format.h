@@ -415,7 +415,7 @@ struct pm_entry_touches {
  * Something said about the run, "key: sentence", by the hook or by whoever calls pmhook_note (pm_note.h). The keys that
  * readers look at:
  *
- *     command   what was started
+ *     command   the program and its script; the arguments if asked for
  *     python    the interpreter, as far as its frames are read
  *     device    where device times come from, and what went wrong with that
  *     warning   what a user should know of the recording

@@ -40,6 +40,9 @@
 	X(flow, "PMHOOK_FLOW", WORDS, "sample", "sample|all|off", \
 		"record which device memory kernels work on, from the arguments of their launches: of samples (the " \
 		"first 262144 launches, and 65536 each time the trace has doubled), of all launches, or not") \
+	X(arguments, "PMHOOK_ARGUMENTS", WORDS, "off", "on|off", \
+		"record the command's arguments, with *** for the values of options whose names say key, token, secret, " \
+		"password or the like; off: only the program's name and, of Python, the script's") \
 	X(max_mb, "PMHOOK_MAX_MB", NUMBER, "4096", "MB", \
 		"maximum trace size; lost records are counted; 0: no limit") \
 	X(file_mode, "PMHOOK_FILE_MODE", PERMISSIONS, "0600", "OCTAL", \

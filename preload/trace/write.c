@@ -29,6 +29,7 @@
 #include "guest/guest.h"
 #include "guest/map.h"
 #include "guest/settings_hook.h"
+#include "command.h"
 #include "file.h"
 #include "guest/sigbus.h"
 #include "intern.h"
@@ -262,34 +263,6 @@ static long create(void *data)
 	return -error;
 }
 
-#define COMMAND "command: "
-#define COMMAND_BYTES 4096u
-
-static long read_command(void *text)
-{
-	int fd = sys_open("/proc/self/cmdline", O_RDONLY, 0);
-	long got = fd < 0 ? -1 : syscall(SYS_read, fd, text, COMMAND_BYTES - sizeof COMMAND);
-
-	if (fd >= 0)
-		sys_close(fd);
-	return got;
-}
-
-static void note_command(void)
-{
-	char text[COMMAND_BYTES] = COMMAND;
-	const size_t n = strlen(text);
-	const long got = pmh_apart_or_here(read_command, text + n);
-
-	if (got <= 0)
-		return;
-	for (long i = 0; i + 1 < got; i++)
-		if (!text[n + (size_t)i])
-			text[n + (size_t)i] = ' ';
-	text[n + (size_t)got] = 0;
-	pmh_note(text);
-}
-
 int pmh_trace_open(void)
 {
 	const int rank = pmh_trace_launched_rank();
@@ -337,7 +310,7 @@ int pmh_trace_open(void)
 	/* the magic last: until then the file is no trace */
 	memcpy(&magic, PM_MAGIC, sizeof magic);
 	__atomic_store_n((uint64_t *)(void *)pmh_file.header->magic, magic, __ATOMIC_RELEASE);
-	note_command();
+	pmh_command_note(h.program);
 	pmh_ring_note();
 	return 0;
 }
