@@ -3,7 +3,7 @@
 # A row is STATUS | what the message says (a regular expression) | the command.
 set -u
 . "$SOURCE/tests/preload.sh"
-export PATH="$BUILD/bin:$PATH" LC_ALL=C
+export PATH="$BUILD/bin:$PATH" LC_ALL=C LD_LIBRARY_PATH="$BUILD/softgpu"
 unset RANK WORLD_SIZE PMI_RANK SLURM_PROCID OMPI_COMM_WORLD_RANK 2>/dev/null
 bad=0
 complain() {
