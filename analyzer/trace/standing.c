@@ -330,10 +330,10 @@ void standing_free(struct standing *standing)
 #define WORK_KEPT 4096 /* the last calls that gave a device work */
 
 struct given {
-	int64_t begin_ns;
+	int64_t begin_ns, end_ns;
 	uint32_t op, correlation;
+	uint32_t device_count; /* of its device times */
 	uint16_t queue;
-	bool done;
 };
 
 static int by_call(const void *left, const void *right)
@@ -350,6 +350,12 @@ static int by_correlation(const void *left, const void *right)
 	return a->correlation < b->correlation ? -1 : a->correlation > b->correlation;
 }
 
+/* A call whose device times are awaited: a graph's launch too, which stands for the work of its nodes. */
+static bool gives_work(enum pm_kind kind)
+{
+	return is_work(kind) || kind == PM_KIND_GRAPH;
+}
+
 static void keep_last(struct given *works, size_t *count)
 {
 	if (*count > 1)
@@ -360,7 +366,51 @@ static void keep_last(struct given *works, size_t *count)
 	*count = WORK_KEPT;
 }
 
-static size_t last_works(const struct trace *trace, struct given *works)
+/*
+ * When the host last began to wait for all work of a queue, and the wait came to its end: what was given
+ * before is done, also where its device times have not come. CUPTI keeps a buffer back in which one kernel
+ * has no end, with all that is before it.
+ */
+struct waited {
+	int64_t queue_ns[UINT16_MAX + 1];
+	int64_t all_ns; /* for the device, where the process uses one */
+};
+
+static bool uses_one_device(const struct trace *trace)
+{
+	const int32_t *first = NULL;
+
+	for (uint32_t q = 1; q < trace->queue_count; q++) {
+		if (!trace->queues[q].known)
+			continue;
+		if (first && trace->queues[q].device != *first)
+			return false;
+		first = &trace->queues[q].device;
+	}
+	return true;
+}
+
+static void add_wait(
+	struct waited *waited, const struct trace *trace, const struct trace_record *r, int64_t begin_ns)
+{
+	const char *name = trace->functions[trace->operations[r->op].function].name;
+	int64_t *last_ns =
+		strstr(name, "StreamSynchronize") && r->queue ? &waited->queue_ns[r->queue]
+		: strcmp(name, "cudaDeviceSynchronize") == 0 || strcmp(name, "cuCtxSynchronize") == 0
+			? &waited->all_ns
+			: NULL;
+
+	if (last_ns && r->result == 0 && !(r->flags & PM_FLAG_LEFT) && begin_ns > *last_ns)
+		*last_ns = begin_ns;
+}
+
+static bool is_waited_for(const struct waited *waited, const struct given *work, bool one_device)
+{
+	return work->end_ns <= waited->queue_ns[work->queue] ||
+	       (one_device && work->end_ns <= waited->all_ns);
+}
+
+static size_t last_works(const struct trace *trace, struct given *works, struct waited *waited)
 {
 	size_t count = 0;
 
@@ -372,12 +422,23 @@ static size_t last_works(const struct trace *trace, struct given *works)
 
 		trace_walk(&cursor, trace, &trace->chunks[c]);
 		while ((step = trace_next_of(&cursor, PM_RECORD_CALL, &r)) != TRACE_END) {
-			if (step == TRACE_REFUSED || !r.correlation ||
-				r.flags & (PM_FLAG_CAPTURED | PM_FLAG_LEFT) ||
-				!is_work(trace->functions[trace->operations[r.op].function].kind))
+			enum pm_kind kind;
+			int64_t begin_ns;
+
+			if (step == TRACE_REFUSED)
 				continue;
-			works[count++] = (struct given){
-				trace_ns_near(trace, r.begin, &near), r.op, r.correlation, r.queue, false};
+			kind = trace->functions[trace->operations[r.op].function].kind;
+			if (kind != PM_KIND_SYNC &&
+				(!r.correlation || r.flags & (PM_FLAG_CAPTURED | PM_FLAG_LEFT) ||
+					!gives_work(kind)))
+				continue;
+			begin_ns = trace_ns_near(trace, r.begin, &near);
+			if (kind == PM_KIND_SYNC) {
+				add_wait(waited, trace, &r, begin_ns);
+				continue;
+			}
+			works[count++] = (struct given){begin_ns, trace_ns_near(trace, r.end, &near), r.op,
+				r.correlation, 0, r.queue};
 			if (count == 2 * WORK_KEPT)
 				keep_last(works, &count);
 		}
@@ -386,7 +447,7 @@ static size_t last_works(const struct trace *trace, struct given *works)
 	return count;
 }
 
-static void mark_done(const struct trace *trace, struct given *works, size_t count)
+static void count_device_times(const struct trace *trace, struct given *works, size_t count)
 {
 	qsort(works, count, sizeof(*works), by_correlation);
 	for (size_t c = 0; c < trace->chunk_count; c++) {
@@ -403,30 +464,52 @@ static void mark_done(const struct trace *trace, struct given *works, size_t cou
 				continue;
 			found = bsearch(&key, works, count, sizeof(*works), by_correlation);
 			if (found)
-				found->done = true;
+				found->device_count++;
 		}
 	}
 	qsort(works, count, sizeof(*works), by_call);
 }
 
+/* A graph's launch is done when as many of its nodes have times as of another one. */
+static uint32_t *find_most(const struct trace *trace, const struct given *works, size_t count)
+{
+	uint32_t *most = mem_alloc(trace->operation_count + 1, sizeof(*most));
+
+	for (size_t i = 0; i < count; i++)
+		if (works[i].device_count > most[works[i].op] &&
+			trace->functions[trace->operations[works[i].op].function].kind == PM_KIND_GRAPH)
+			most[works[i].op] = works[i].device_count;
+	return most;
+}
+
 void standing_unfinished(const struct trace *trace, struct standing_work *work)
 {
 	bool done[UINT16_MAX + 1] = {false}; /* a later work of the queue is done */
+	const bool one_device = uses_one_device(trace);
+	struct waited *waited;
 	struct given *works;
+	uint32_t *most;
 	size_t count;
 
 	*work = (struct standing_work){0};
 	if (trace->header.device_source != PM_DEVICE_CUPTI)
 		return;
 	works = mem_alloc(2 * WORK_KEPT, sizeof(*works));
-	count = last_works(trace, works);
+	waited = mem_alloc(1, sizeof(*waited));
+	count = last_works(trace, works, waited);
 	if (count)
-		mark_done(trace, works, count);
+		count_device_times(trace, works, count);
+	most = find_most(trace, works, count);
 	while (count-- > 0) {
-		if (works[count].done)
-			done[works[count].queue] = true;
-		else if (!done[works[count].queue])
-			*work = (struct standing_work){works[count].op, works[count].begin_ns};
+		const struct given *g = &works[count];
+
+		if ((g->device_count && g->device_count >= most[g->op]) ||
+			is_waited_for(waited, g, one_device))
+			done[g->queue] = true;
+		else if (!done[g->queue])
+			*work = (struct standing_work){g->op, g->begin_ns};
 	}
+	free(most);
+	free(waited);
 	free(works);
 }
