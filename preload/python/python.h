@@ -137,6 +137,8 @@ struct pmh_python_class {
 struct pmh_python_look {
 	const struct pmh_python *python;
 	bool failed;
+	bool is_own; /* of the calling thread, which may load what its frames hold (pmh_python_own) */
+	bool is_loaded; /* what is read now is loaded, not fetched */
 	unsigned reads_left, fetches_left;  /* bound every walk, whatever the memory holds */
 	uint64_t known_self, known_modules; /* where these words were met */
 	uint64_t module_class;              /* nn.Module itself, once met */
@@ -146,6 +148,31 @@ struct pmh_python_look {
 };
 
 void pmh_python_look(struct pmh_python_look *look, const struct pmh_python *python);
+
+/*
+ * Between these two reads are plain loads, in a look whose is_own is set. Nests: begin returns what end wants.
+ * For what is there as long as the calling thread is in its call, and nothing else:
+ *  - the thread's state and its frames, which nobody else takes away (python_line.c says of which thread that is
+ *    so) and which wait for the call to return;
+ *  - each frame's code, which the frame holds, and what that code holds and never changes: its names, its file's
+ *    name and its table of lines;
+ *  - the slots of the frame's local variables, the first words of the object in such a slot, which the slot holds,
+ *    and of a cell there, its content's address.
+ * Fetched, as another thread may change them and free what was there: dictionaries and values of attributes, what
+ * they refer to, what a cell refers to, and classes' lists of bases. An object whose type is not the one expected is
+ * not read further; a look ends where one is not as it should be.
+ */
+static inline bool pmh_python_own_begin(struct pmh_python_look *look)
+{
+	const bool before = look->is_loaded;
+
+	look->is_loaded = look->is_own;
+	return before;
+}
+static inline void pmh_python_own_end(struct pmh_python_look *look, bool before)
+{
+	look->is_loaded = before;
+}
 
 /* Another question in the same moment: what was read is kept, failures and limits are not. */
 void pmh_python_look_on(struct pmh_python_look *look);

@@ -68,33 +68,31 @@ static uint32_t find_line(struct pmh_python_look *look, const struct pmh_python_
  */
 static bool is_optimizer(struct pmh_python_look *look, const struct pmh_python_frame *frame)
 {
-	const struct pmh_python_offsets *at = look->python->at;
-	const uint64_t name = pmh_python_word(look, frame->code + at->code_name);
+	const bool before = pmh_python_own_begin(look);
+	const bool is_update = pmh_python_is_word(look, frame->name, "step", NULL) ||
+			       pmh_python_is_word(look, frame->name, "update_parameters", NULL);
 	char file[PMH_PYTHON_PATH];
 
-	return (pmh_python_is_word(look, name, "step", NULL) ||
-		       pmh_python_is_word(look, name, "update_parameters", NULL)) &&
-	       pmh_python_text(
-		       look, pmh_python_word(look, frame->code + at->code_file_name), file, sizeof file) &&
-	       strstr(file, "/optim/");
+	pmh_python_own_end(look, before);
+	return is_update && pmh_python_file(look, frame, file) && strstr(file, "/optim/");
 }
 
 /* Appends "Net.forward (net.py:12)" behind `between`. False: the frame is left out. */
 static bool append_frame(struct pmh_python_look *look, const struct pmh_python_frame *frame,
 	const char *between, char *text, size_t text_bytes, size_t *used)
 {
-	const struct pmh_python_offsets *at = look->python->at;
 	char name[PMH_PYTHON_NAME], file[PMH_PYTHON_PATH], where[32] = "";
+	const bool before = pmh_python_own_begin(look);
+	const bool named = pmh_python_text(look,
+		pmh_python_word(look, frame->code + look->python->at->code_qualified_name), name, sizeof name);
 	const char *base;
 	uint32_t line;
 	int n;
 
-	if (!pmh_python_text(
-		    look, pmh_python_word(look, frame->code + at->code_qualified_name), name, sizeof name) ||
-		!pmh_python_text(
-			look, pmh_python_word(look, frame->code + at->code_file_name), file, sizeof file))
+	line = named ? find_line(look, frame) : 0;
+	pmh_python_own_end(look, before);
+	if (!named || !pmh_python_file(look, frame, file))
 		return false;
-	line = find_line(look, frame);
 	if (line)
 		snprintf(where, sizeof where, ":%u", line);
 	base = strrchr(file, '/');
@@ -126,10 +124,9 @@ bool pmh_python_find_callers(struct pmh_python_look *look, uint64_t thread, char
 /* The interpreter's own, that runs the program: "<frozen runpy>". */
 static bool is_frozen(struct pmh_python_look *look, const struct pmh_python_frame *frame)
 {
-	const uint64_t file = pmh_python_word(look, frame->code + look->python->at->code_file_name);
 	char name[PMH_PYTHON_PATH];
 
-	return pmh_python_text(look, file, name, sizeof name) && strncmp(name, "<frozen", 7) == 0;
+	return pmh_python_file(look, frame, name) && strncmp(name, "<frozen", 7) == 0;
 }
 
 bool pmh_python_find_outer(struct pmh_python_look *look, uint64_t thread, char *text, size_t text_bytes)
@@ -157,14 +154,17 @@ bool pmh_python_find_line(struct pmh_python_look *look, uint64_t thread, struct 
 	struct pmh_python_frame frame;
 	unsigned passed;
 	size_t used = 0;
+	bool before;
 
 	line->text[0] = 0;
 	if (!pmh_python_first_frame(look, thread, &passed, &frame))
 		return false;
 	line->frame = frame.address;
 	line->code = frame.code;
+	before = pmh_python_own_begin(look);
 	line->instruction = at->code_instructions
 				    ? pmh_python_word(look, frame.address + at->frame_instruction)
 				    : pmh_python_half(look, frame.address + at->frame_instruction);
+	pmh_python_own_end(look, before);
 	return append_frame(look, &frame, "", line->text, sizeof line->text, &used);
 }

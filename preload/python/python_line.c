@@ -98,18 +98,24 @@ static bool read_frame(const struct pmh_python_offsets *at, uint64_t frame, uint
 	return false;
 }
 
-static bool read_words(uint64_t *words)
+static uint64_t innermost_frame(const struct pmh_python_offsets *at)
 {
-	const struct pmh_python_offsets *at = reading.at;
 	const uint64_t thread = (uint64_t)(uintptr_t)reading.thread_state();
 	uint64_t frame;
 
 	if (!thread)
-		return false;
+		return 0;
 	frame = load(thread + at->thread_frame);
 	if (at->thread_frame_link && frame)
 		frame = load(frame + at->link_frame);
-	return read_frame(at, frame, words);
+	return frame;
+}
+
+static bool read_words(uint64_t *words)
+{
+	const uint64_t frame = innermost_frame(reading.at);
+
+	return frame && read_frame(reading.at, frame, words);
 }
 
 struct new_line {
@@ -179,6 +185,65 @@ uint32_t pmh_python_read_line(void)
 	if (!read_words(words))
 		return 0;
 	return is_line(before, words) ? before->number : find_line(words);
+}
+
+/* ---- all frames ---- */
+
+#define FRAMES_MAX 400
+#define CELLS_MAX 8
+
+/* What tells objects apart; of a cell what it refers to, which may not be there any more and is not read. */
+static uint64_t hash_object(const struct pmh_python_offsets *at, uint64_t hash, uint64_t object)
+{
+	const uint64_t type = load(object + 8);
+	const uint64_t words[] = {
+		object, type, type == reading.cell_type ? load(object + at->cell_content) : 0};
+
+	return pmh_hash_words(hash, words, 3);
+}
+
+/* The first argument. Before 3.11 it may have moved to a cell, behind the other variables. */
+static uint64_t hash_self(const struct pmh_python_offsets *at, uint64_t hash, uint64_t frame, uint64_t code)
+{
+	const uint64_t locals = frame + at->frame_locals, local_count = load_half(code + at->code_local_count);
+	const uint64_t first = local_count ? load(locals) : 0;
+	uint64_t cells, cell_count;
+
+	if (first)
+		return hash_object(at, hash, first);
+	if (!local_count || !at->code_cell_names)
+		return hash;
+	cells = load(code + at->code_cell_names);
+	cell_count = cells && load(cells + 8) == reading.tuple_type ? load(cells + 16) : 0;
+	for (uint64_t i = 0; i < cell_count && i < CELLS_MAX; i++) {
+		const uint64_t cell = load(locals + 8 * (local_count + i));
+
+		if (cell)
+			hash = hash_object(at, hash, cell);
+	}
+	return hash;
+}
+
+uint64_t pmh_python_stack(void)
+{
+	const struct pmh_python_offsets *at = reading.at;
+	uint64_t frame, hash = 0, words[WORDS];
+
+	if (!pmh_self.reads_python || !(frame = innermost_frame(at)))
+		return 0;
+	for (int i = 0; frame; i++) {
+		const bool is_shim = at->frame_owner && load_byte(frame + at->frame_owner) == OWNED_BY_C;
+		const uint64_t code = is_shim ? 0 : load(frame + at->frame_code);
+
+		if (i == FRAMES_MAX)
+			return 0;
+		if (code && load(code + 8) == reading.code_type) {
+			read_code(at, frame, code, words);
+			hash = hash_self(at, pmh_hash_words(hash, words, WORDS), frame, code);
+		}
+		frame = load(frame + at->frame_previous);
+	}
+	return hash;
 }
 
 /* ---- the thread that is read ---- */

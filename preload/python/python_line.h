@@ -16,6 +16,13 @@ PMH_INLINE uint32_t pmh_python_line(void)
 	return __builtin_expect(pmh_self.reads_python, 0) ? pmh_python_read_line() : 0;
 }
 
+/*
+ * A hash of the frames that the calling thread is in: their code, where in it they are, and the objects that their
+ * methods are called on. Two stacks with one hash have the same names, as long as the program does not put other
+ * objects where those were. 0: the thread is not one that is read, or has too many frames. No system call.
+ */
+uint64_t pmh_python_stack(void);
+
 /* Begins to read the calling thread's, if it is the one of which that is safe. Inside pmh_rarely. */
 void pmh_python_begin_lines(void);
 

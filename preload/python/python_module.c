@@ -23,7 +23,8 @@
 static uint64_t slot_name(struct pmh_python_look *look, const struct pmh_python_frame *frame, uint64_t slot)
 {
 	const struct pmh_python_offsets *at = look->python->at;
-	uint64_t names = pmh_python_word(look, frame->code + at->code_names);
+	const bool before = pmh_python_own_begin(look);
+	uint64_t names = pmh_python_word(look, frame->code + at->code_names), name;
 
 	if (at->code_cell_names && slot >= frame->local_count) {
 		uint64_t cell_count;
@@ -36,20 +37,33 @@ static uint64_t slot_name(struct pmh_python_look *look, const struct pmh_python_
 			names = pmh_python_word(look, frame->code + at->code_free_names);
 		}
 	}
-	return pmh_python_item(look, names, slot);
+	name = pmh_python_item(look, names, slot);
+	pmh_python_own_end(look, before);
+	return name;
 }
 
 /* A variable's object, 0: it has none. */
 static uint64_t slot_value(struct pmh_python_look *look, const struct pmh_python_frame *frame, uint64_t slot)
 {
 	const struct pmh_python_offsets *at = look->python->at;
+	const bool before = pmh_python_own_begin(look);
 	uint64_t object = pmh_python_word(look, frame->address + at->frame_locals + 8 * slot);
 
 	/* arguments may be in cells too */
 	if (object && (slot == 0 || slot >= frame->local_count) &&
 		pmh_python_type(look, object) == look->python->cell_type)
-		return pmh_python_word(look, object + at->cell_content);
+		object = pmh_python_word(look, object + at->cell_content);
+	pmh_python_own_end(look, before);
 	return object;
+}
+
+/* Whether a string that the frame's code holds is this word. */
+static bool is_own_word(struct pmh_python_look *look, uint64_t text, const char *word, uint64_t *known)
+{
+	const bool before = pmh_python_own_begin(look), is_word = pmh_python_is_word(look, text, word, known);
+
+	pmh_python_own_end(look, before);
+	return is_word;
 }
 
 /* The object that a method is called on, 0 in what is no method. */
@@ -58,7 +72,7 @@ static uint64_t find_self(struct pmh_python_look *look, const struct pmh_python_
 	uint64_t object;
 
 	if (frame->local_count == 0 || frame->slot_count > SLOTS_MAX ||
-		!pmh_python_is_word(look, slot_name(look, frame, 0), "self", &look->known_self))
+		!is_own_word(look, slot_name(look, frame, 0), "self", &look->known_self))
 		return 0;
 	object = slot_value(look, frame, 0);
 	/* before 3.11 an argument may have moved to a cell */
@@ -228,9 +242,7 @@ static bool take_frame(struct pmh_python_look *look, const struct pmh_python_fra
 	const uint64_t self = find_self(look, frame);
 
 	if (self && (self == path->outermost || is_module(look, self))) {
-		uint64_t name = pmh_python_word(look, frame->code + look->python->at->code_name);
-
-		if (pmh_python_is_word(look, name, "__init__", NULL))
+		if (is_own_word(look, frame->name, "__init__", NULL))
 			return false;
 		if (self == path->outermost)
 			return true;

@@ -92,6 +92,16 @@ static const unsigned char *fetch_block(struct pmh_python_look *look, uint64_t a
 	return look->blocks[place];
 }
 
+/* One page that a string or a table of lines lies in may be followed by none: no byte is loaded that was not asked for. */
+static void load(uint64_t from, void *to, size_t byte_count)
+{
+	if (byte_count == 8)
+		memcpy(to, &(uint64_t){*(const volatile uint64_t *)(uintptr_t)from}, 8);
+	else
+		for (size_t i = 0; i < byte_count; i++)
+			((unsigned char *)to)[i] = ((const volatile unsigned char *)(uintptr_t)from)[i];
+}
+
 /* Reads across blocks, and what is not read yet. On failure all bytes are 0. */
 static bool read_memory(struct pmh_python_look *look, uint64_t from, void *to, size_t byte_count)
 {
@@ -103,6 +113,10 @@ static bool read_memory(struct pmh_python_look *look, uint64_t from, void *to, s
 		return false;
 	}
 	look->reads_left--;
+	if (look->is_loaded) {
+		load(from, to, byte_count);
+		return true;
+	}
 	for (size_t done = 0; done < byte_count;) {
 		const uint64_t at = from + done, offset = at % PMH_PYTHON_BLOCK, address = at - offset;
 		const unsigned char *block = kept_block(look, address);
@@ -127,7 +141,8 @@ static bool read_memory(struct pmh_python_look *look, uint64_t from, void *to, s
 uint64_t pmh_python_word(struct pmh_python_look *look, uint64_t from)
 {
 	const uint64_t offset = from % PMH_PYTHON_BLOCK;
-	const unsigned char *block = from < LOWEST ? NULL : kept_block(look, from - offset);
+	const unsigned char *block =
+		from < LOWEST || look->is_loaded ? NULL : kept_block(look, from - offset);
 	uint64_t word;
 
 	/* nearly all reads */
@@ -221,17 +236,21 @@ static size_t put_character(char *to, size_t room, uint32_t c)
 bool pmh_python_text(struct pmh_python_look *look, uint64_t object, char *text, size_t text_bytes)
 {
 	struct string s;
+	unsigned char piece[64];
 	size_t used = 0;
 
 	text[0] = 0;
 	if (!open_string(look, object, &s) || s.length >= text_bytes)
 		return false;
 	for (uint64_t i = 0; i < s.length; i++) {
+		const uint64_t at = i * s.kind % sizeof piece, left = (s.length - i) * s.kind;
 		uint32_t c = 0;
 		size_t n;
 
-		if (!read_memory(look, s.characters + i * s.kind, &c, s.kind))
+		if (at == 0 && !read_memory(look, s.characters + i * s.kind, piece,
+				       left < sizeof piece ? (size_t)left : sizeof piece))
 			break;
+		memcpy(&c, piece + at, s.kind);
 		n = put_character(text + used, text_bytes - 1 - used, c);
 		if (n == 0)
 			break;

@@ -25,9 +25,11 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "guest/clock.h"
 #include "guest/guest.h"
 #include "guest/settings_hook.h"
 #include "python.h"
+#include "python_line.h"
 #include "trace/intern.h"
 
 static struct pmh_python python;
@@ -41,6 +43,20 @@ static struct pmh_python_look look;         /* too big for the stack of a thread
 static pmh_lock looking = ATOMIC_FLAG_INIT; /* for all of these */
 static _Atomic bool is_pytorch_settled;     /* its folder is known, or not to be looked for */
 static atomic_ullong loaded_count;          /* libraries that there were when it was last looked for */
+
+/*
+ * What was found for a stack of the thread whose frames are loaded (python_line.h), which has this for itself. The
+ * modules may have been put elsewhere in their tree since, or be others at the same addresses: so it holds for a
+ * while only, long for a program that makes many operations and short for one that makes another network.
+ */
+#define STACKS 1024u
+#define HOLDS_NS 1000000000u
+static struct known_stack {
+	_Atomic uint64_t stack; /* 0: none */
+	uint64_t found_ns;
+	bool is_work;
+	struct pmh_python_names names;
+} known_stacks[STACKS];
 
 /* Reads our own memory. */
 static bool fetch(uint64_t from, void *to, size_t byte_count, void *data)
@@ -133,6 +149,8 @@ void pmh_python_init(void)
 	words.stack_end = stack_end ? (uint64_t)(uintptr_t)*stack_end : 0;
 	words.at = found.at;
 	words.code_type = found.code_type;
+	words.cell_type = found.cell_type;
+	words.tuple_type = found.tuple_type;
 	words.thread_state = state;
 	pmh_acquire(&looking);
 	if (!amiss)
@@ -164,6 +182,9 @@ void pmh_python_forget(void)
 	/* fork can leave the loader's lock held */
 	atomic_store(&is_pytorch_settled, true);
 	pmh_lock_forget(&looking);
+	for (unsigned i = 0; i < STACKS; i++)
+		if (atomic_load_explicit(&known_stacks[i].stack, memory_order_relaxed))
+			atomic_store_explicit(&known_stacks[i].stack, 0, memory_order_relaxed);
 }
 
 /* ---- PyTorch's folder ---- */
@@ -225,6 +246,7 @@ static uint64_t begin_look(bool *none)
 	if (!thread)
 		return 0;
 	pmh_python_look(&look, &python);
+	look.is_own = pmh_self.reads_python;
 	return pmh_python_word(&look, thread + python.at->thread_ident) == (uint64_t)pthread_self() ? thread
 												    : 0;
 }
@@ -254,15 +276,11 @@ static void look_for_work(uint64_t thread, struct pmh_python_names *names)
 	pmh_python_find_line(&look, thread, &names->line);
 }
 
-void pmh_python_names(bool is_work, struct pmh_python_names *names)
+static void look_for_names(bool is_work, struct pmh_python_names *names)
 {
 	uint64_t thread;
 	bool none;
 
-	names->callers[0] = names->module[0] = names->outer[0] = names->line.text[0] = 0;
-	names->frames = PMH_PYTHON_UNKNOWN;
-	if (!is_asked())
-		return;
 	find_pytorch();
 	pmh_acquire(&looking);
 	thread = begin_look(&none);
@@ -274,6 +292,29 @@ void pmh_python_names(bool is_work, struct pmh_python_names *names)
 		names->frames = PMH_PYTHON_NO_FRAME;
 	}
 	pmh_release(&looking);
+}
+
+void pmh_python_names(bool is_work, struct pmh_python_names *names)
+{
+	const uint64_t stack = is_asked() ? pmh_python_stack() : 0, now_ns = stack ? pmh_monotonic_ns() : 0;
+	struct known_stack *known = &known_stacks[(stack >> 32) % STACKS];
+
+	if (stack && atomic_load_explicit(&known->stack, memory_order_relaxed) == stack &&
+		known->is_work >= is_work && now_ns - known->found_ns < HOLDS_NS) {
+		*names = known->names;
+		return;
+	}
+	names->callers[0] = names->module[0] = names->outer[0] = names->line.text[0] = 0;
+	names->frames = PMH_PYTHON_UNKNOWN;
+	if (!is_asked())
+		return;
+	look_for_names(is_work, names);
+	if (!stack)
+		return;
+	known->is_work = is_work;
+	known->found_ns = now_ns;
+	known->names = *names;
+	atomic_store_explicit(&known->stack, stack, memory_order_relaxed);
 }
 
 bool pmh_python_look_line(struct pmh_python_line *line)

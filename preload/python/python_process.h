@@ -39,7 +39,7 @@ bool pmh_python_look_line(struct pmh_python_line *line);
 /* How the interpreter's words are read without a look; false: it is not known. */
 struct pmh_python_reading {
 	const struct pmh_python_offsets *at;
-	uint64_t code_type;
+	uint64_t code_type, cell_type, tuple_type;
 	void *(*thread_state)(void);
 	uint64_t stack_end; /* of the process's first thread; 0: not known */
 	/* the code of functions that run a program from the interpreter's begin to its end */
