@@ -176,7 +176,7 @@ bool pmh_is_inside(const uint64_t *mark, const void *caller)
 	struct pmh_thread *self = &pmh_self;
 	struct question q = {.mark = mark, .caller = (uintptr_t)caller};
 
-	if (self->quiet || !self->frame.mark || is_in_us(q.caller) || is_known_vendors(q.caller))
+	if (pmh_local.quiet || !self->frame.mark || is_in_us(q.caller) || is_known_vendors(q.caller))
 		return true;
 	/* a callback that makes a call again and again */
 	if (self->trusted.outer == self->frame.mark && self->trusted.mark == mark &&

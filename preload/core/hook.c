@@ -49,9 +49,22 @@ PMH_INLINE bool ends_context(enum pm_role role)
 	       role == PM_ROLE_RELEASES_PRIMARY || role == PM_ROLE_RESETS_PRIMARY;
 }
 
+/* A thread without a record: false, its call is let through. */
+static bool has_come(void)
+{
+	const int state = atomic_load_explicit(&pmh_state, memory_order_acquire);
+
+	if (state == PMH_OFF || pmh_local.quiet || pmh_local.seeking)
+		return false;
+	if (pmh_self_make())
+		return true;
+	pmh_lose(PM_LOSS_THREADS, 1);
+	return false;
+}
+
 bool pmh_wanted_slowly(const uint64_t *mark, const void *caller)
 {
-	if (pmh_self.depth > 0 && pmh_is_inside(mark, caller))
+	if (!pmh_local.thread ? !has_come() : pmh_self.depth > 0 && pmh_is_inside(mark, caller))
 		return false;
 	switch (atomic_load_explicit(&pmh_state, memory_order_acquire)) {
 	case PMH_RECORDING:
@@ -147,10 +160,9 @@ static __attribute__((noinline)) void context_went(const struct pmh_frame *f, en
 }
 
 /* kept: of each value, whether it is part of the operation (pmh_is_kept). */
-PMH_INLINE void enter(enum pm_call call, enum pm_kind kind, enum pm_role role, struct pmh_place place,
-	uint8_t flags, const uint64_t *values, const bool *kept, unsigned value_count)
+PMH_INLINE void enter(struct pmh_thread *self, enum pm_call call, enum pm_kind kind, enum pm_role role,
+	struct pmh_place place, uint8_t flags, const uint64_t *values, const bool *kept, unsigned value_count)
 {
-	struct pmh_thread *self = &pmh_self;
 	struct pmh_frame *f = &self->frame;
 
 	if (__builtin_expect(self->number == 0, 0))
@@ -249,9 +261,9 @@ static __attribute__((noinline)) void sampled(struct pmh_thread *self, const str
 		pmh_cost_sample(&self->own, own - described);
 }
 
-PMH_INLINE void leave(enum pm_call call, enum pm_kind kind, enum pm_role role, int result)
+PMH_INLINE void leave(
+	struct pmh_thread *self, enum pm_call call, enum pm_kind kind, enum pm_role role, int result)
 {
-	struct pmh_thread *self = &pmh_self;
 	struct pmh_frame *f = &self->frame;
 
 	f->call = PM_CALL_NONE;
@@ -291,13 +303,13 @@ PMH_INLINE void leave(enum pm_call call, enum pm_kind kind, enum pm_role role, i
 }
 
 /* What the hook takes of a call is measured now and then. */
-PMH_INLINE void sample(void)
+PMH_INLINE void sample(struct pmh_thread *self)
 {
-	struct pmh_frame *f = &pmh_self.frame;
+	struct pmh_frame *f = &self->frame;
 
 	f->entry = 0;
-	if (__builtin_expect(++pmh_self.sample_count % PMH_COST_EVERY == 0, 0)) {
-		f->new_before = atomic_load_explicit(&pmh_self.new_cost.ticks, memory_order_relaxed);
+	if (__builtin_expect(++self->sample_count % PMH_COST_EVERY == 0, 0)) {
+		f->new_before = atomic_load_explicit(&self->new_cost.ticks, memory_order_relaxed);
 		f->entry = pmh_ticks();
 	}
 }
@@ -353,21 +365,21 @@ PMH_INLINE void sample(void)
 			return PM_MISSING_##library; \
 		if (!pmh_wanted(&pm_mark)) \
 			return pm_real PM_ARGUMENTS pairs; \
-		pmh_frame_begin(&pm_mark); \
-		sample(); \
+		struct pmh_thread *const pm_self = pmh_frame_begin(&pm_mark); \
+		sample(pm_self); \
 		const uint64_t pm_words[] = {PM_CALL_##name, PM_TRIPLES(PM_WORD, PM_OPEN values)}; \
 		const bool pm_kept[] = {true, PM_TRIPLES(PM_KEPT, PM_OPEN values)}; \
-		enter(PM_CALL_##name, PM_KIND_##kind, PM_ROLE_IN(__VA_ARGS__), PM_QUEUE_##queue, \
+		enter(pm_self, PM_CALL_##name, PM_KIND_##kind, PM_ROLE_IN(__VA_ARGS__), PM_QUEUE_##queue, \
 			(uint8_t)(0 PM_PAIRS(PM_BEFORE, PM_NOTHING, __VA_ARGS__)), pm_words, pm_kept, \
 			sizeof pm_words / sizeof pm_words[0]); \
 		result pm_result = pm_real PM_ARGUMENTS pairs; \
-		if (!pmh_has_frame(&pm_mark)) \
+		if (!pmh_has_frame_of(pm_self, &pm_mark)) \
 			return pm_result; \
-		pmh_self.frame.end = pmh_ticks(); \
+		pm_self->frame.end = pmh_ticks(); \
 		if ((int)pm_result == 0) { \
 			after; \
 		} \
-		leave(PM_CALL_##name, PM_KIND_##kind, PM_ROLE_IN(__VA_ARGS__), (int)pm_result); \
+		leave(pm_self, PM_CALL_##name, PM_KIND_##kind, PM_ROLE_IN(__VA_ARGS__), (int)pm_result); \
 		return pm_result; \
 	}
 #define WATCHED(library, result, name, pairs, before, after) \
@@ -407,8 +419,8 @@ void pmh_call_begin(struct pmh_place place, const uint64_t *values, unsigned val
 
 	for (unsigned i = 0; i < value_count && i < PMH_HASH_KEYS; i++)
 		kept[i] = i == 0 || pmh_is_kept(row->labels[i].value);
-	sample();
-	enter((enum pm_call)values[0], row->kind, row->role, place, 0, values, kept, value_count);
+	sample(&pmh_self);
+	enter(&pmh_self, (enum pm_call)values[0], row->kind, row->role, place, 0, values, kept, value_count);
 }
 
 void pmh_call_end(const uint64_t *mark, enum pm_call call, int result)
@@ -416,7 +428,7 @@ void pmh_call_end(const uint64_t *mark, enum pm_call call, int result)
 	if (!pmh_has_frame(mark))
 		return;
 	pmh_self.frame.end = pmh_ticks();
-	leave(call, pmh_rows[call].kind, pmh_rows[call].role, result);
+	leave(&pmh_self, call, pmh_rows[call].kind, pmh_rows[call].role, result);
 }
 
 /* ---- the wrappers as a table ---- */

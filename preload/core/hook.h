@@ -23,7 +23,7 @@
 bool pmh_wanted_slowly(const uint64_t *mark, const void *caller);
 PMH_INLINE bool pmh_wanted(const uint64_t *mark)
 {
-	if (__builtin_expect(pmh_self.depth == 0 &&
+	if (__builtin_expect(pmh_local.thread && pmh_self.depth == 0 &&
 				     atomic_load_explicit(&pmh_state, memory_order_acquire) == PMH_RECORDING,
 		    1))
 		return true;

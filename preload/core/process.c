@@ -84,48 +84,57 @@ static void add_to_ended(struct pmh_thread *t)
 	pmh_release(&counting);
 }
 
-static void end_thread(void *self)
+static void end_thread(void *record)
 {
-	struct pmh_thread *t = self;
+	struct pmh_thread *t = record;
 
+	if (t->number == 0)
+		return;
 	if (atomic_load(&pmh_state) == PMH_RECORDING)
 		pmh_device_leave(t);
-	pmh_capture_thread_gone();
+	pmh_capture_thread_gone(t);
 	pmh_window_leave(t);
 	pmh_touch_leave(t);
 	pmh_thread_unlist(t, add_to_ended);
 	pmh_trace_leave(t);
-	/* should a later destructor of the host make a call, the thread is begun once more */
-	t->number = 0;
-	atomic_store_explicit(&t->call_count, 0, memory_order_relaxed);
-	atomic_store_explicit(&t->record_count, 0, memory_order_relaxed);
-	memset(&t->own, 0, sizeof t->own);
-	atomic_store_explicit(&t->new_cost.ticks, 0, memory_order_relaxed);
-	atomic_store_explicit(&t->new_cost.processor_ns, 0, memory_order_relaxed);
-	t->chunk_count = 0;
 }
 
-/* At the thread's end, by pthread_exit or cancellation perhaps out of a hooked call. */
-static void thread_end(void *self)
+/* At the thread's end, by pthread_exit or cancellation perhaps out of a hooked call; or after it, by another.
+ */
+static void thread_leave(void *record)
 {
-	struct pmh_thread *t = self;
+	struct pmh_thread *t = record;
 
+	if (t != pmh_local.thread)
+		t->frame.pushed = false; /* which means something in that thread alone */
 	pmh_frame_left(t);
-	pmh_frame_begin(NULL);
+	t->depth = 1;
 	pmh_rarely(end_thread, t);
-	t->depth = 0;
 }
 
 /* ---- fork ---- */
 
+static void forget_counts(struct pmh_thread *self)
+{
+	self->chunk_count = self->lost_count = 0;
+	atomic_store(&self->record_count, 0);
+	atomic_store(&self->call_count, 0);
+	memset(&self->own, 0, sizeof self->own);
+	atomic_store(&self->new_cost.ticks, 0);
+	atomic_store(&self->new_cost.processor_ns, 0);
+	self->group_depth = 0;
+	self->grouped_count = 0;
+}
+
 static void forked_in_child(void)
 {
-	struct pmh_thread *self = &pmh_self;
+	struct pmh_thread *self = pmh_local.thread;
 	const bool were_quiet = pmh_fork_child();
 
 	/* what we read counts for the parent */
 	pmh_worker_forked(pmh_trace_forget());
-	pmh_trace_leave(self);
+	if (self)
+		pmh_trace_leave(self);
 	pmh_intern_forget();
 	pmh_objects_forget();
 	pmh_place_forget();
@@ -143,18 +152,12 @@ static void forked_in_child(void)
 	pmh_left_forget();
 	pmh_python_forget();
 	pmh_python_forget_lines();
-	pmh_threads_forget();
+	pmh_threads_forget(were_quiet);
 	memset(&ended, 0, sizeof ended);
 	pmh_lock_forget(&counting);
 	pmh_lock_forget(&deciding);
-	self->chunk_count = self->lost_count = 0;
-	atomic_store(&self->record_count, 0);
-	atomic_store(&self->call_count, 0);
-	memset(&self->own, 0, sizeof self->own);
-	atomic_store(&self->new_cost.ticks, 0);
-	atomic_store(&self->new_cost.processor_ns, 0);
-	self->group_depth = 0;
-	self->grouped_count = 0;
+	if (self)
+		forget_counts(self);
 	atomic_store(&finished, false);
 	owner = 0;
 	/* a thread that was not quiet may have had a lock that is not ours: libunwind's, or the loader's */
@@ -163,18 +166,11 @@ static void forked_in_child(void)
 
 static int key_error, fork_error;
 
-static void make_key(void)
-{
-	key_error = pmh_threads_follow(thread_end);
-}
-
 /* At load, when the key still is among the first: the C library takes no memory for the values of those. But
  * a constructor of another library may make a call before. */
 __attribute__((constructor)) static void make_key_early(void)
 {
-	static pthread_once_t key_once = PTHREAD_ONCE_INIT;
-
-	pthread_once(&key_once, make_key);
+	key_error = pmh_threads_follow(thread_leave);
 }
 
 static void set_up_once(void)
@@ -394,6 +390,7 @@ __attribute__((destructor)) static void finish(void)
 
 	if ((state != PMH_RECORDING && state != PMH_COUNTING) || atomic_exchange(&finished, true))
 		return;
+	pmh_self_make_at_exit();
 	pmh_frame_left(&pmh_self); /* it may be in a call, whose callback ends the process */
 	pmh_frame_begin(NULL);
 	if (state == PMH_RECORDING)

@@ -83,7 +83,8 @@ void pmh_touch_forget(void)
 	for (unsigned i = 0; i < BUFFERS; i++)
 		if (atomic_load(&buffers[i].taken))
 			atomic_store(&buffers[i].taken, false);
-	pmh_self.packed = NULL;
+	if (pmh_local.thread)
+		pmh_self.packed = NULL;
 	generation++;
 	pmh_memory_forget();
 }

@@ -169,7 +169,7 @@ static size_t node_count_of(cudaGraph_t graph)
 /* The per-thread default stream is another one in each thread, under one name. */
 static const struct pmh_thread *owner_of(cudaStream_t stream)
 {
-	return stream == PMH_PER_THREAD_STREAM ? &pmh_self : NULL;
+	return stream == PMH_PER_THREAD_STREAM ? pmh_local.thread : NULL;
 }
 
 void pmh_capture_begun(cudaStream_t stream, int device)
@@ -253,7 +253,7 @@ static bool is_captured(cudaStream_t stream)
 	return false;
 }
 
-bool pmh_capture_forgotten(cudaStream_t stream)
+static bool forget_capture(cudaStream_t stream, const struct pmh_thread *thread)
 {
 	bool forgotten = false;
 
@@ -261,13 +261,18 @@ bool pmh_capture_forgotten(cudaStream_t stream)
 		return false;
 	pmh_acquire(&lock);
 	for (unsigned i = 0; i < OPEN_CAPTURES; i++)
-		if (open_captures[i].stream == stream && open_captures[i].thread == owner_of(stream)) {
+		if (open_captures[i].stream == stream && open_captures[i].thread == thread) {
 			open_captures[i].stream = NULL;
 			count_captures(-1);
 			forgotten = true;
 		}
 	pmh_release(&lock);
 	return forgotten;
+}
+
+bool pmh_capture_forgotten(cudaStream_t stream)
+{
+	return forget_capture(stream, owner_of(stream));
 }
 
 void pmh_capture_ended(cudaStream_t stream)
@@ -286,10 +291,10 @@ void pmh_capture_ended(cudaStream_t stream)
 	errno = saved_errno;
 }
 
-void pmh_capture_thread_gone(void)
+void pmh_capture_thread_gone(const struct pmh_thread *thread)
 {
 	if (pmh_capture_under_way())
-		pmh_capture_forgotten(PMH_PER_THREAD_STREAM);
+		forget_capture(PMH_PER_THREAD_STREAM, thread);
 }
 
 void pmh_capture_device_gone(int device)

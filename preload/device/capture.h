@@ -9,6 +9,8 @@
 
 #include "pm_abi.h"
 
+struct pmh_thread;
+
 /* Finds the functions that are needed. Takes the loader's lock, so no lock of ours may be held. */
 void pmh_graph_prepare(void);
 void pmh_graph_forget(void);
@@ -19,10 +21,10 @@ void pmh_capture_begun(cudaStream_t stream, int device);
 void pmh_capture_ended(cudaStream_t stream);
 
 /* Captures end with their stream, too, which must not be asked about then, and with their device; those of
- * the per-thread default stream with the calling thread. The first says whether there was one. */
+ * the per-thread default stream with their thread. The first says whether there was one. */
 bool pmh_capture_forgotten(cudaStream_t stream);
 void pmh_capture_device_gone(int device);
-void pmh_capture_thread_gone(void);
+void pmh_capture_thread_gone(const struct pmh_thread *thread);
 
 /* Notes a call that went into the graph which is being captured on the stream. After the call. */
 void pmh_captured(cudaStream_t stream, uint32_t op);

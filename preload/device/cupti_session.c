@@ -319,9 +319,11 @@ static void make_way(const char *call)
 	const int saved_errno = errno;
 
 	atomic_store(&taker, call);
-	pmh_frame_begin(NULL);
+	if (pmh_self_make())
+		pmh_frame_begin(NULL);
 	leave_to(call);
-	pmh_self.depth = 0;
+	if (pmh_local.thread)
+		pmh_self.depth = 0;
 	errno = saved_errno;
 }
 
@@ -355,7 +357,7 @@ void pmh_cupti_forget(void)
 		*(void **)&pm_real = pmh_real(PM_CALL_##name); \
 		if (!pm_real) \
 			return CUPTI_ERROR_NOT_INITIALIZED; \
-		if (pmh_self.depth == 0) \
+		if (!pmh_local.thread || pmh_self.depth == 0) \
 			make_way(#name); \
 		return pm_real PM_ARGUMENTS pairs; \
 	}

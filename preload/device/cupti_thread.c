@@ -266,12 +266,13 @@ static void sleep_a_while(unsigned idle_rounds, uint64_t pushed_before)
 	atomic_store(&sleeping, 0);
 }
 
-static void *serve(void *unused)
+static void *serve(void *record)
 {
 	uint64_t clock_ns = pmh_monotonic_ns(), pushed_before = 0;
 	unsigned idle_rounds = 0;
 	uint32_t request;
 
+	pmh_self_adopt(record);
 	pmh_self.depth = 1;
 	pmh_self.ours = true;
 	pmh_thread_begin();
@@ -291,23 +292,28 @@ static void *serve(void *unused)
 	/* at the end of the process a thread that ends is only in the way */
 	while (request == PMH_REQUEST_FINISH)
 		wait_while(&asked, PMH_REQUEST_FINISH, -1);
-	return unused;
+	return NULL;
 }
 
 /* Its signals are the host's threads'. */
 bool pmh_cupti_start_thread(void)
 {
+	struct pmh_thread *record = pmh_record_take();
 	pthread_t thread;
 	sigset_t all, before;
 	bool started;
 
+	if (!record)
+		return false;
 	sigfillset(&all);
 	sigdelset(&all, SIGBUS); /* of our own files (guest/sigbus.c) */
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	started = pthread_create(&thread, NULL, serve, NULL) == 0;
+	started = pthread_create(&thread, NULL, serve, record) == 0;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (!started)
+	if (!started) {
+		pmh_record_give(record);
 		return false;
+	}
 	pthread_setname_np(thread, "pmhook");
 	pthread_detach(thread);
 	return true;

@@ -54,7 +54,8 @@ void pmh_device_found(void)
 void pmh_device_forget(void)
 {
 	memset(pmh_event_clocks, 0, sizeof pmh_event_clocks);
-	memset(pmh_self.rings, 0, sizeof pmh_self.rings);
+	if (pmh_local.thread)
+		memset(pmh_self.rings, 0, sizeof pmh_self.rings);
 	atomic_store(&pmh_event_count, 0);
 	pmh_cuda_forget();
 	pmh_lock_forget(&pmh_event_collecting);
@@ -194,7 +195,7 @@ static struct pmh_interval interval_begin(struct pmh_thread *self, int device, c
 	struct pmh_slot *slot;
 	bool ok = true;
 
-	if (!pmh_device_timed || self->unlisted || !can_time(device) || !(slot = free_slot(self, device)))
+	if (!pmh_device_timed || !can_time(device) || !(slot = free_slot(self, device)))
 		return none;
 	ring = self->rings[device];
 	if (device != self->device)

@@ -130,6 +130,8 @@ PMH_INLINE bool wanted(const uint64_t *mark)
 	if (state != PMH_UNDECIDED &&
 		!(state == PMH_RECORDING && pmh_settings.files[1] == 'n' && pmh_window_open))
 		return false;
+	if (!pmh_local.thread)
+		return !pmh_local.quiet && !pmh_local.seeking;
 	return pmh_self.depth == 0 || !pmh_is_inside(mark, __builtin_return_address(0));
 }
 
@@ -164,8 +166,8 @@ static void lose_input(int fd)
 
 static bool file_enter(const uint64_t *mark, enum pm_call call, int fd)
 {
-	struct pmh_frame *f = &pmh_self.frame;
 	struct look look = {.fd = fd};
+	struct pmh_frame *f;
 
 	if (fd < 0)
 		return false;
@@ -176,6 +178,11 @@ static bool file_enter(const uint64_t *mark, enum pm_call call, int fd)
 	look.path = atomic_load_explicit(&paths[fd], memory_order_relaxed);
 	if (look.path == NOT_DATA)
 		return false;
+	if (!pmh_self_make()) {
+		pmh_lose(PM_LOSS_THREADS, 1);
+		return false;
+	}
+	f = &pmh_self.frame;
 	pmh_frame_begin(mark);
 	if (look.path == NOT_LOOKED || look.path == UNKNOWN ||
 		(is_recording() && (look.path == IS_DATA || pmh_self.number == 0)))

@@ -56,7 +56,7 @@ static void yield_until(_Atomic unsigned *count, unsigned at_most, uint64_t wait
 
 void pmh_quiet_begin(void)
 {
-	struct pmh_thread *self = &pmh_self;
+	struct pmh_local *self = &pmh_local;
 	const uint64_t waiting = signals_that_wait();
 	uint64_t before = 0;
 	int saved_errno;
@@ -81,7 +81,7 @@ void pmh_quiet_begin(void)
 
 void pmh_quiet_end(void)
 {
-	struct pmh_thread *self = &pmh_self;
+	struct pmh_local *self = &pmh_local;
 	uint64_t before = self->signals;
 	int saved_errno;
 
@@ -105,14 +105,14 @@ void pmh_wait_for(pmh_lock *lock)
 
 static unsigned quiet_myself(void)
 {
-	return pmh_self.quiet > 0;
+	return pmh_local.quiet > 0;
 }
 
 void pmh_fork_prepare(void)
 {
 	const int saved_errno = errno;
 
-	pmh_self.forks = true;
+	pmh_local.forks = true;
 	atomic_fetch_add(&forks, 1);
 	yield_until(&quiet_threads, quiet_myself(), FORK_WAITS_NS);
 	errno = saved_errno;
@@ -121,7 +121,7 @@ void pmh_fork_prepare(void)
 void pmh_fork_parent(void)
 {
 	atomic_fetch_sub(&forks, 1);
-	pmh_self.forks = false;
+	pmh_local.forks = false;
 }
 
 bool pmh_fork_child(void)
@@ -130,7 +130,7 @@ bool pmh_fork_child(void)
 
 	atomic_store(&forks, 0);
 	atomic_store(&quiet_threads, quiet_myself());
-	pmh_self.forks = false;
+	pmh_local.forks = false;
 	return were_quiet;
 }
 
@@ -337,7 +337,7 @@ __asm__(".pushsection .text\n"
 #if HAS_OWN_STACK
 void pmh_rarely(void (*f)(void *), void *argument)
 {
-	struct pmh_thread *self = &pmh_self;
+	struct pmh_local *self = &pmh_local;
 	struct pmh_context context;
 	char *stack;
 	int saved_errno;
@@ -374,7 +374,7 @@ void pmh_rarely(void (*f)(void *), void *argument)
 
 const struct pmh_context *pmh_came_from(void)
 {
-	return pmh_self.came_from;
+	return pmh_local.came_from;
 }
 
 /* ---- a descriptor table of our own ---- */
@@ -436,7 +436,7 @@ static bool tasks_share_memory(void)
 
 bool pmh_apart(long (*f)(void *), void *argument, long *result)
 {
-	return pmh_self.came_from && tasks_share_memory() && run_task(f, argument, result) > 0;
+	return pmh_local.came_from && tasks_share_memory() && run_task(f, argument, result) > 0;
 }
 #else
 bool pmh_apart(long (*f)(void *), void *argument, long *result)

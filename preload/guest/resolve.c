@@ -205,16 +205,24 @@ static void find_real(void *data)
 void *pmh_find_real(enum pm_call call)
 {
 	const int saved_errno = errno;
+	struct pmh_thread *const self = pmh_local.thread;
 	struct real real = {call, NULL};
 
-	pmh_self.depth++;
+	/* what is called meanwhile is let through */
+	if (self)
+		self->depth++;
+	else
+		pmh_local.seeking++;
 	/* libc's are sought at load, or before by those who are loaded earlier still: on a stack that has
 	 * room */
 	if (plain_equal(pmh_rows[call].library, "libc"))
 		find_real(&real);
 	else
 		pmh_rarely(find_real, &real);
-	pmh_self.depth--;
+	if (self)
+		self->depth--;
+	else
+		pmh_local.seeking--;
 	errno = saved_errno;
 	return real.f;
 }

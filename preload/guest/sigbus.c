@@ -113,7 +113,7 @@ void pmh_sigbus_unblock(void)
 	const uint64_t mask = (uint64_t)1 << (SIGBUS - 1);
 
 	syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &mask, NULL, sizeof mask);
-	pmh_self.signals &= ~mask; /* for when it is quiet no more */
+	pmh_local.signals &= ~mask; /* for when it is quiet no more */
 }
 
 static void forked(void)

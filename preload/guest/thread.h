@@ -2,12 +2,17 @@
  * What is kept of a thread: the call that it is in, its chunk of the trace, what it has counted; and the list
  * of all.
  *
- * It lies in the thread's own thread-local storage, so a wrapper reaches it without a look-up. Nobody but the
- * thread writes to it; others read it only through the list, under the list's lock.
+ * It lies in memory of the hook's own. A program starts with some hundred bytes of static thread-local
+ * storage to spare, which all its preloaded libraries and auditors share, so the hook has a pointer there and
+ * little more. And a record outlives its thread: what a C library runs last of a thread may make calls whose
+ * end nobody reports.
+ *
+ * Nobody but the thread writes to its record; others read it only through the list, under the list's lock.
  */
 #ifndef THREAD_H
 #define THREAD_H
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -74,24 +79,30 @@ struct pmh_packed {
 };
 
 struct pmh_thread {
-	int depth;        /* of hooked calls; inside one, calls are let through */
-	unsigned quiet;   /* guest.h: pmh_quiet_begin, nested */
-	bool forks;       /* between the handlers of a fork */
-	uint64_t signals; /* held back before it became quiet */
-	const struct pmh_context *came_from;
-	uint64_t stack_start, stack_end; /* the mapping of the stack that it was last unwound on */
+	_Alignas(64) struct pmh_thread *older; /* of all records, whoever has them */
+	_Atomic int tid;                       /* whose it is; 0: nobody's, PMH_BURIED: its thread is gone */
+	/* What follows is 0 when the thread gets it, but for the device. First what all calls touch. */
+	int depth; /* of hooked calls; inside one, calls are let through */
 	struct pmh_frame frame;
+	struct pm_record *next, *end; /* room in the chunk */
+	uint64_t base[2]; /* of ticks and of device nanoseconds in the chunk, as pm_base counts them */
+	_Atomic uint64_t record_count; /* written by the thread alone */
+	uint32_t number;               /* ordinal in the process, from 1; 0: not seen yet */
+	int group_depth;
+	const void *last_asked; /* stream or handle that last_place is the place of, while last_epoch holds */
+	struct pmh_place last_place;
+	unsigned last_epoch;
+	unsigned sample_count, timed_count;
+	bool reads_python;           /* the lines that it is in are read (python/python_line.h) */
+	bool ours;                   /* a thread of the hook's own: its stack says nothing of the program */
+	int device;                  /* current, as cudaSetDevice said */
+	_Atomic uint64_t call_count; /* without a record: in mode `count`, and repeated questions */
+	struct pm_record *polled;    /* the last record, if it was a question answered "not ready" */
 	struct {
 		const uint64_t *outer, *mark;
 		const void *caller;
-	} trusted;                    /* the last call inside of another of which it was looked for */
-	bool ours;                    /* a thread of the hook's own: its stack says nothing of the program */
-	bool reads_python;            /* the lines that it is in are read (python/python_line.h) */
-	bool unlisted;                /* its end would not be seen, so its records are lost, and counted */
-	uint32_t number;              /* ordinal in the process, from 1; 0: not seen yet */
-	int device;                   /* current, as cudaSetDevice said */
-	struct pm_record *next, *end; /* room in the chunk */
-	uint64_t base[2]; /* of ticks and of device nanoseconds in the chunk, as pm_base counts them */
+	} trusted;                       /* the last call inside of another of which it was looked for */
+	uint64_t stack_start, stack_end; /* the mapping of the stack that it was last unwound on */
 	struct pmh_map chunk;
 	struct pm_chunk
 		*chunk_head; /* in the map; at its start, or behind a chunk of a thread that has ended */
@@ -99,37 +110,64 @@ struct pmh_thread {
 	uint64_t chunk_count;
 	uint64_t chunk_first; /* record_count when the chunk was opened */
 	uint64_t lost_count;
-	enum pm_loss why_lost;         /* why the last chunk could not be made */
-	_Atomic uint64_t record_count; /* written by the thread alone */
-	_Atomic uint64_t call_count;   /* without a record: in mode `count`, and repeated questions */
-	unsigned timed_count;
+	enum pm_loss why_lost; /* why the last chunk could not be made */
 	struct pmh_ring *rings[PMH_DEVICES];
-	const void *last_asked; /* stream or handle that last_place is the place of, while last_epoch holds */
-	struct pmh_place last_place;
-	unsigned last_epoch;
 	uint64_t announced; /* the call under way, as CUPTI's callbacks find it (device/cupti_join.c), or 0 */
-	uint32_t communicator;     /* of the communication call under way */
-	struct pmh_packed *packed; /* for calls with PM_FLAG_TOUCHES; NULL: none was made */
-	struct pm_record *polled;  /* the last record, if it was a question answered "not ready" */
-	unsigned sample_count;
-	struct pmh_cost own;        /* what the hook itself takes */
+	uint32_t communicator;        /* of the communication call under way */
+	struct pmh_packed *packed;    /* for calls with PM_FLAG_TOUCHES; NULL: none was made */
+	struct pmh_cost own;          /* what the hook itself takes */
 	struct pmh_new_cost new_cost; /* beside that, describing new operations */
-	int group_depth;
-	unsigned group_count;        /* ended so far */
-	cudaStream_t group_captured; /* a stream of the group under way that is being captured, or NULL */
+	unsigned group_count;         /* ended so far */
+	cudaStream_t group_captured;  /* a stream of the group under way that is being captured, or NULL */
 	unsigned grouped_count;
 	struct pmh_grouped grouped[PMH_GROUP];
 	struct pmh_thread *following; /* in the list of threads */
 };
 
+#define PMH_BURIED (-1)
+
+/* All that a thread has in static thread-local storage: what guest.c needs of threads that have no record. */
+struct pmh_local {
+	struct pmh_thread *thread; /* NULL: none so far, or none any more */
+	unsigned quiet;            /* guest.h: pmh_quiet_begin, nested */
+	unsigned seeking;          /* a function, while it had no record */
+	uint64_t signals;          /* held back before it became quiet */
+	const struct pmh_context *came_from;
+	int device; /* of the record that it had */
+	bool forks; /* between the handlers of a fork */
+};
+static_assert(sizeof(struct pmh_local) <= 256, "static thread-local storage is scarce");
+
 /* initial-exec: the general model may allocate on first use, in a host we know nothing about */
-extern _Thread_local struct pmh_thread pmh_self __attribute__((tls_model("initial-exec")));
+extern _Thread_local struct pmh_local pmh_local __attribute__((tls_model("initial-exec")));
 
-/* Has `end` called at the end of each thread that is begun from now on, with its struct pmh_thread. 0, or an
- * errno. Once a process, before any thread begins. */
-int pmh_threads_follow(void (*end)(void *thread));
+/* The calling thread's record, if it has one. In a wrapper that records it has. */
+#define pmh_self (*pmh_local.thread)
 
-/* Makes the calling thread known (number, list, end). Once a thread; errno stays. */
+/* Gives the calling thread a record, if it has none. False: there is no memory. Async-signal-safe; takes no
+ * lock, so that a child made by clone cannot find it held; errno stays. */
+bool pmh_self_make(void);
+
+/* The same for whoever ends the process, who always gets one. */
+void pmh_self_make_at_exit(void);
+
+/* A record for a thread that is to be started, which makes it its own, or which could not be started; NULL:
+ * there is no memory. */
+struct pmh_thread *pmh_record_take(void);
+void pmh_record_give(struct pmh_thread *record);
+void pmh_self_adopt(struct pmh_thread *record);
+
+/* Takes the record away from the calling thread, whose end has been run. */
+void pmh_self_drop(void);
+
+/*
+ * Has `leave` called with each record whose thread is at its end, by that thread; and with those whose thread
+ * has gone without a word, by another, to which they belong then. 0, or an errno. Once a process; `leave` may
+ * change until the first thread begins.
+ */
+int pmh_threads_follow(void (*leave)(void *record));
+
+/* Makes the calling thread known (number, list). Once a record; errno stays. */
 void pmh_thread_begin(void);
 
 /* Takes a thread out of the list, if it is there, and calls f for it then, under the list's lock. */
@@ -142,20 +180,28 @@ void pmh_each_thread(void (*f)(struct pmh_thread *));
 uint32_t pmh_thread_count(void);
 
 /* In a child after fork, whose only thread is the calling one: it is not begun yet. */
-void pmh_threads_forget(void);
+void pmh_threads_forget(bool were_quiet);
 
 /* Whether the wrapper that the mark belongs to still has the thread's frame; false: it was taken for left. */
+PMH_INLINE bool pmh_has_frame_of(const struct pmh_thread *self, const uint64_t *mark)
+{
+	return __builtin_expect(self->frame.mark == mark, 1);
+}
 PMH_INLINE bool pmh_has_frame(const uint64_t *mark)
 {
-	return __builtin_expect(pmh_self.frame.mark == mark, 1);
+	return pmh_has_frame_of(&pmh_self, mark);
 }
 
-/* The thread comes into a wrapper. Until the frame has a call, nothing is known of it. */
-PMH_INLINE void pmh_frame_begin(const uint64_t *mark)
+/* The thread, which has a record, comes into a wrapper. Until the frame has a call, nothing is known of it.
+ */
+PMH_INLINE struct pmh_thread *pmh_frame_begin(const uint64_t *mark)
 {
-	pmh_self.depth = 1;
-	pmh_self.frame.mark = mark;
-	pmh_self.frame.call = PM_CALL_NONE;
+	struct pmh_thread *self = &pmh_self;
+
+	self->depth = 1;
+	self->frame.mark = mark;
+	self->frame.call = PM_CALL_NONE;
+	return self;
 }
 
 #endif

@@ -147,12 +147,10 @@ static void next_chunk(void *data)
 	}
 	unmap_chunk(self);
 	/* after a loss, try again only now and then: each try costs system calls */
-	if (pmh_file.header && !self->unlisted && self->lost_count % 1024 == 0) {
+	if (pmh_file.header && self->lost_count % 1024 == 0) {
 		is_open = open_chunk(self, wanted->slots, byte_count, &head);
 		self->why_lost = pmh_file.why_not;
 	}
-	if (self->unlisted)
-		self->why_lost = PM_LOSS_THREADS;
 	pmh_release(&pmh_file.lock);
 	if (!is_open)
 		return;

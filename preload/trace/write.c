@@ -422,10 +422,12 @@ struct pm_header *pmh_trace_forget(void)
 	struct pm_header *const parents = pmh_file.header;
 
 	/* nothing more goes into the thread's chunk, which is the parent's, as is the slot of a call there */
-	pmh_self.next = pmh_self.end = pmh_self.polled = NULL;
-	if (pmh_ring_is_on())
-		pmh_self.chunk = (struct pmh_map){0};
-	pmh_self.ring_chunk = 0;
+	if (pmh_local.thread) {
+		pmh_self.next = pmh_self.end = pmh_self.polled = NULL;
+		if (pmh_ring_is_on())
+			pmh_self.chunk = (struct pmh_map){0};
+		pmh_self.ring_chunk = 0;
+	}
 	pmh_ring_forget();
 	pmh_rests_forget();
 	pmh_unmap(&dictionary);

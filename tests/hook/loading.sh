@@ -1,7 +1,7 @@
 #!/bin/sh
 # Programs with other libraries preloaded before the hook or after it: sanitizers, allocators, interposers, a second copy of the
-# hook. They print the same and end the same as without the hook, in time, and there is one trace of what uses a device.
-# Libraries that are not installed are left out, and named.
+# hook, libraries with much thread-local storage, an auditor. They print the same and end the same as without the hook, in time,
+# and there is one trace of what uses a device. Libraries that are not installed are left out, and named.
 set -eu
 . "$SOURCE/tests/preload.sh"
 if [ -n "$(sanitizer_runtime)" ]; then
@@ -74,6 +74,14 @@ both 'strings' "$BUILD/traps/libtrap_strings.so"
 both 'dlsym' "$BUILD/traps/libtrap_dlsym.so"
 # all at once
 all 'around' "$BUILD/traps/libtrap_strings.so:$BUILD/traps/libtrap_dlsym.so" "$BUILD/traps/libtrap_strings.so"
+# the loader has little static thread-local storage to spare, and less of it with an auditor
+for number in 1 2 3; do cp "$BUILD/traps/libtrap_storage.so" storage$number.so; done
+all 'storage' "$SCRATCH/storage1.so:$SCRATCH/storage2.so" "$SCRATCH/storage3.so"
+export LD_AUDIT="$BUILD/traps/libtrap_audit.so"
+all 'auditor' '' ''
+all 'auditor and storage' "$SCRATCH/storage1.so:$SCRATCH/storage2.so" "$SCRATCH/storage3.so"
+[ ! -s plain.err ] || complain "the auditor itself: $(head -n 1 plain.err)"
+unset LD_AUDIT
 # the first of two copies records, the second passes calls on
 copies() {
 	run plain '' "$@"
