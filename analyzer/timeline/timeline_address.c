@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const uint32_t lengths[] = {4, 32, 256, 2048, 16384}; /* of contexts, in calls */
-#define LENGTHS (sizeof(lengths) / sizeof(*lengths))
-#define RING 32768u /* more than the longest */
+#define LENGTHS 13u              /* of contexts */
+#define LENGTH_OF(i) (4u << (i)) /* calls: doubled, so that one is more than half of what was seen before */
+#define RING LENGTH_OF(LENGTHS)  /* more than the longest */
 #define FACTOR 0x9e3779b97f4a7c15u
 
 struct sampled {
@@ -67,10 +67,10 @@ static void see(struct follower *follower, uint32_t base)
 }
 
 /* Of the last calls; what a thread begins with comes after as many of none. */
-static uint64_t context(const struct follower *follower, size_t length)
+static uint64_t context(const struct follower *follower, unsigned length)
 {
-	const uint64_t before = follower->seen > lengths[length]
-					? follower->hashes[(follower->seen - lengths[length]) % RING]
+	const uint64_t before = follower->seen > LENGTH_OF(length)
+					? follower->hashes[(follower->seen - LENGTH_OF(length)) % RING]
 					: 0;
 
 	return follower->hashes[follower->seen % RING] - before * follower->powers[length];
@@ -78,7 +78,7 @@ static uint64_t context(const struct follower *follower, size_t length)
 
 static void remember(struct follower *follower, uint32_t place)
 {
-	for (size_t i = 0; i < LENGTHS; i++) {
+	for (unsigned i = 0; i < LENGTHS; i++) {
 		const uint64_t hash = context(follower, i);
 		size_t at = 0;
 
@@ -92,7 +92,7 @@ static void remember(struct follower *follower, uint32_t place)
 /* The place in the script that the last calls lead to; SIZE_MAX: none. */
 static size_t seek(const struct follower *follower, uint32_t base)
 {
-	for (size_t i = LENGTHS; i-- > 0;) {
+	for (unsigned i = LENGTHS; i-- > 0;) {
 		size_t at = 0;
 		const uint32_t place = lookup_next(&follower->contexts[i], context(follower, i), &at);
 
@@ -194,15 +194,15 @@ static void place_threads(struct follower *follower)
 	uint32_t *numbers = by_thread(follower, &ends);
 
 	follower->hashes = mem_alloc(RING, sizeof(*follower->hashes));
-	for (size_t i = 0; i < LENGTHS; i++) {
+	for (unsigned i = 0; i < LENGTHS; i++) {
 		follower->powers[i] = 1;
-		for (uint32_t j = 0; j < lengths[i]; j++)
+		for (uint32_t j = 0; j < LENGTH_OF(i); j++)
 			follower->powers[i] *= FACTOR;
 	}
 	for (size_t t = 0; t <= UINT16_MAX; first = ends[t++])
 		if (ends[t] > first)
 			place_thread(follower, numbers + first, ends[t] - first);
-	for (size_t i = 0; i < LENGTHS; i++)
+	for (unsigned i = 0; i < LENGTHS; i++)
 		lookup_free(&follower->contexts[i]);
 	free(follower->hashes);
 	free(follower->script);

@@ -158,6 +158,13 @@ void builder_module(struct builder *builder, uint32_t operation, const char *nam
 	entry(builder, PM_ENTRY_MODULE, &body, sizeof(body), "", 0);
 }
 
+void builder_placed(struct builder *builder, uint32_t operation, uint32_t base)
+{
+	struct pm_entry_placed body = {operation, base};
+
+	entry(builder, PM_ENTRY_PLACED, &body, sizeof(body), "", 0);
+}
+
 void builder_python(struct builder *builder, uint32_t operation, uint32_t flags, const char *innermost,
 	const char *outermost)
 {

@@ -69,6 +69,8 @@ uint32_t builder_touches(struct builder *builder, const uint8_t *bytes, uint32_t
 /* address: its number. */
 void builder_address_module(struct builder *builder, uint32_t address, const char *name);
 void builder_module(struct builder *builder, uint32_t operation, const char *name);
+/* The operation is `base` with addresses. */
+void builder_placed(struct builder *builder, uint32_t operation, uint32_t base);
 /* Where in Python it was called (struct pm_entry_python); NULL: not known. */
 void builder_python(struct builder *builder, uint32_t operation, uint32_t flags, const char *innermost,
 	const char *outermost);
