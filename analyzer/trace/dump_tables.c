@@ -5,14 +5,31 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Has the operation addresses, as calls of samples have (struct pm_entry_placed)? */
+static bool is_placed(const struct trace *trace, size_t number)
+{
+	return trace->operations[number].base != number;
+}
+
+static bool any_placed(const struct trace *trace)
+{
+	for (size_t i = 0; i < trace->operation_count; i++)
+		if (is_placed(trace, i))
+			return true;
+	return false;
+}
+
 void dump_functions(struct dump *dump, struct print_table *table)
 {
 	const struct trace *trace = dump->trace;
 	uint64_t *calls = arena_alloc(&dump->arena, trace->function_count, sizeof(*calls));
 	uint64_t *operations = arena_alloc(&dump->arena, trace->function_count, sizeof(*operations));
+	uint64_t *placed = arena_alloc(&dump->arena, trace->function_count, sizeof(*placed));
 	size_t number = print_column(table, "number", "fn", PRINT_COUNT);
 	size_t count = print_column(table, "calls", "calls", PRINT_COUNT);
 	size_t distinct = print_column(table, "operations", "ops", PRINT_COUNT);
+	size_t with_addresses =
+		print_column(table, "sampled", any_placed(trace) ? "sampled" : NULL, PRINT_COUNT);
 	size_t kind = print_column(table, "kind", "kind", PRINT_WORD);
 	size_t library = print_column(table, "library", "library", PRINT_WORD);
 	size_t name = print_column(table, "name", "name", PRINT_WORD);
@@ -22,7 +39,7 @@ void dump_functions(struct dump *dump, struct print_table *table)
 		if (!trace->operations[i].function)
 			continue;
 		calls[trace->operations[i].function] += dump->call_counts[i];
-		operations[trace->operations[i].function]++;
+		(is_placed(trace, i) ? placed : operations)[trace->operations[i].function]++;
 	}
 	for (size_t i = 1; i < trace->function_count; i++) {
 		const struct trace_function *function = &trace->functions[i];
@@ -37,6 +54,7 @@ void dump_functions(struct dump *dump, struct print_table *table)
 		print_number(table, number, (double)i);
 		print_number(table, count, (double)calls[i]);
 		print_number(table, distinct, (double)operations[i]);
+		print_number(table, with_addresses, (double)placed[i]);
 		print_word(table, kind, trace_kind_name(function->kind));
 		print_word(table, library, function->library);
 		print_word(table, name, function->name);
@@ -73,6 +91,7 @@ void dump_operations(struct dump *dump, struct print_table *table)
 	size_t number = print_column(table, "number", "op", PRINT_COUNT);
 	size_t calls = print_column(table, "calls", "calls", PRINT_COUNT);
 	size_t devices = print_column(table, "device_intervals", "device", PRINT_COUNT);
+	size_t base = print_column(table, "base", any_placed(trace) ? "of op" : NULL, PRINT_COUNT);
 	size_t name = print_column(table, "function", "function", PRINT_WORD);
 	size_t values = print_column(table, "values", "values", PRINT_WORD);
 	size_t module = print_column(table, "module", any_module(trace) ? "module" : NULL, PRINT_WORD);
@@ -93,6 +112,8 @@ void dump_operations(struct dump *dump, struct print_table *table)
 		print_number(table, number, (double)i);
 		print_number(table, calls, (double)dump->call_counts[i]);
 		print_number(table, devices, (double)dump->device_counts[i]);
+		if (is_placed(trace, i))
+			print_number(table, base, operation->base);
 		print_word(table, name, trace->functions[operation->function].name);
 		print_word(table, values, dump_values(&dump->arena, trace, operation));
 		text = trace_string(trace, operation->module);
