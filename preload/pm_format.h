@@ -546,7 +546,7 @@ struct pm_footer {
 	X(GRAPH_NODES, DETAILS, "graph nodes beyond the number that can be distinguished") \
 	X(OTHER_COPIES, FUNCTIONS, "another copy of their library is in use") \
 	X(LEFT, TIMES, "of calls that did not return") \
-	X(THREADS, RECORDS, "of threads whose exit cannot be tracked") \
+	X(THREADS, RECORDS, "of threads for which there was no memory") \
 	X(RING, RECORDS, "more threads at once than PMHOOK_RING_MB has room for")
 
 /* Name, and what the class is called. */

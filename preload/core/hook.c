@@ -66,14 +66,14 @@ bool pmh_wanted_slowly(const uint64_t *mark, const void *caller)
 {
 	if (!pmh_local.thread ? !has_come() : pmh_self.depth > 0 && pmh_is_inside(mark, caller))
 		return false;
-	switch (atomic_load_explicit(&pmh_state, memory_order_acquire)) {
-	case PMH_RECORDING:
-		return true;
-	case PMH_UNDECIDED:
+	if (atomic_load_explicit(&pmh_state, memory_order_acquire) == PMH_UNDECIDED) {
 		pmh_frame_begin(mark);
 		pmh_activate();
 		pmh_self.depth = 0;
-		return atomic_load_explicit(&pmh_state, memory_order_acquire) == PMH_RECORDING;
+	}
+	switch (atomic_load_explicit(&pmh_state, memory_order_acquire)) {
+	case PMH_RECORDING:
+		return true;
 	case PMH_COUNTING:
 		if (pmh_self.number == 0)
 			pmh_thread_begin();

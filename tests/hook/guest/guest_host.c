@@ -2,9 +2,12 @@
  * A host that does what hosts do and hooks do not expect:
  *
  *     guest_host descriptors ROUNDS    closes every descriptor above 2 and opens its own, while threads make
- * calls guest_host depth WHAT            prints how many bytes of stack WHAT took guest_host stack
- * thread|signal BYTES guest_host fork COUNT fork|raw   children of all moments, while threads make calls of
- * all kinds guest_host left HOW              leaves a call without a return, then makes 1000 more
+ * calls
+ *     guest_host depth WHAT            prints how many bytes of stack WHAT took
+ *     guest_host stack thread|signal BYTES
+ *     guest_host fork COUNT fork|raw   children of all moments, while threads make calls of all kinds
+ *     guest_host left HOW              leaves a call without a return, then makes 1000 more
+ *     guest_host rounds calls|reads recording|undecided   threads that make calls at their end
  */
 #include "guest_host.h"
 
@@ -31,10 +34,11 @@ int main(int count, char **arguments)
 		{"stack", 2, run_stack},
 		{"fork", 2, run_fork},
 		{"left", 1, run_left},
+		{"rounds", 2, run_rounds},
 	};
 
 	for (size_t i = 0; count > 1 && i < sizeof commands / sizeof commands[0]; i++)
 		if (strcmp(arguments[1], commands[i].name) == 0 && count - 2 == commands[i].argument_count)
 			return commands[i].run(arguments + 2);
-	errx(2, "usage: guest_host descriptors|depth|stack|fork|left ARGUMENT...");
+	errx(2, "usage: guest_host descriptors|depth|stack|fork|left|rounds ARGUMENT...");
 }

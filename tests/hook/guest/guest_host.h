@@ -18,5 +18,6 @@ int run_depth(char **arguments);
 int run_stack(char **arguments);
 int run_fork(char **arguments);
 int run_left(char **arguments);
+int run_rounds(char **arguments);
 
 #endif
