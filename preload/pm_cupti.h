@@ -54,8 +54,11 @@
  * below it. */
 #define PM_CUPTI_CALLS 1024u
 
-/* Calls of the driver's that put work on the device and are no rows of pm_hooks.def, by CUPTI's numbers of them; with their variants
- * for the per-thread default stream. X(number) */
+/* Calls that put work on the device and are no rows of pm_hooks.def, by CUPTI's numbers of them; with their variants for the
+ * per-thread default stream. X(number) */
+#define PM_CUPTI_OTHER_RUNTIME_LAUNCHES(X) \
+	X(33) X(35) X(36) X(37) X(38) X(42) X(43) X(45) X(46) X(217) X(219) X(220) X(221) X(222) X(226) X(227) \
+	X(229) X(230) X(272)
 #define PM_CUPTI_OTHER_DRIVER_LAUNCHES(X) \
 	X(282) X(283) X(284) X(285) X(286) X(292) X(293) X(400) X(401) X(402) X(403) X(404) X(419) X(420) \
 	X(480) X(776) X(777) X(778) X(779) X(784) X(785) X(798) X(799)

@@ -17,6 +17,9 @@ bool pmh_join_init(void);
 bool pmh_join_start(void);
 void pmh_join_stop(void);
 
+/* Has CUPTI leave out the callbacks that are of no use. Our thread, now and then. */
+void pmh_join_round(void);
+
 /* Nothing was joined so far: asks CUPTI for more. False: there is no more. */
 bool pmh_join_more(void);
 

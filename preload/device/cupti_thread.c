@@ -286,6 +286,7 @@ static void *serve(void *record)
 		idle_rounds = flush(0) || pushed_now != pushed_before ? 0 : idle_rounds + 1;
 		pushed_before = pushed_now;
 		check_joining();
+		pmh_join_round();
 		sleep_a_while(idle_rounds, pushed_before);
 	}
 	answer(request);

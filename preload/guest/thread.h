@@ -113,9 +113,11 @@ struct pmh_thread {
 	enum pm_loss why_lost; /* why the last chunk could not be made */
 	struct pmh_ring *rings[PMH_DEVICES];
 	uint64_t announced; /* the call under way, as CUPTI's callbacks find it (device/cupti_join.c), or 0 */
-	uint32_t communicator;        /* of the communication call under way */
-	struct pmh_packed *packed;    /* for calls with PM_FLAG_TOUCHES; NULL: none was made */
-	struct pmh_cost own;          /* what the hook itself takes */
+	uint32_t inside_runtime; /* CUPTI's number of the runtime's launch that the thread is in, until the
+				    driver has it; or 0 */
+	uint32_t communicator;     /* of the communication call under way */
+	struct pmh_packed *packed; /* for calls with PM_FLAG_TOUCHES; NULL: none was made */
+	struct pmh_cost own;       /* what the hook itself takes */
 	struct pmh_new_cost new_cost; /* beside that, describing new operations */
 	unsigned group_count;         /* ended so far */
 	cudaStream_t group_captured;  /* a stream of the group under way that is being captured, or NULL */

@@ -41,5 +41,7 @@ int main(void)
 	}
 #define OTHER(n) printf("other - - 0 %d\n", n);
 	PM_CUPTI_OTHER_DRIVER_LAUNCHES(OTHER)
+#define OTHER_RUNTIME(n) printf("other_runtime - - 0 %d\n", n);
+	PM_CUPTI_OTHER_RUNTIME_LAUNCHES(OTHER_RUNTIME)
 	return 0;
 }

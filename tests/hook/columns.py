@@ -28,18 +28,17 @@ numbers = {
     )
 }
 
-# those of CUDA 4 and later: the older ones of other parameters have numbers below, and no program calls them
-work = re.compile(r"cu(Memcpy|Memset|MemPrefetch|GraphLaunch|Launch(Cooperative)?Kernel)")
-OLDEST = 249
-
 rows = [line.split() for line in subprocess.check_output([program], text=True).splitlines()]
-launches = {int(number) for library, _, _, _, *callbacks in rows if library in ("cuda", "other") for number in callbacks}
-for number, name in sorted(numbers["cuda"].items()):
-    if number in launches and not work.match(name):
-        bad.append(f"{name} ({number}) is no work")
-    if number not in launches and number >= OLDEST and work.match(name):
-        bad.append(f"{name} ({number}) is nowhere")
-rows = [row for row in rows if row[0] != "other"]
+# the driver's since CUDA 4: the older ones of other parameters have numbers below, and no program calls them
+work = re.compile(r"(cu|cuda|__cuda)(Memcpy|Memset|MemPrefetch|GraphLaunch|Launch(Cooperative)?Kernel)")
+for library, others, oldest in (("cuda", "other", 249), ("cudart", "other_runtime", 1)):
+    launches = {int(number) for row in rows if row[0] in (library, others) for number in row[4:]}
+    for number, name in sorted(numbers[library].items()):
+        if number in launches and not work.match(name):
+            bad.append(f"{name} ({number}) is no work")
+        if number not in launches and number >= oldest and work.match(name):
+            bad.append(f"{name} ({number}) is nowhere")
+rows = [row for row in rows if not row[0].startswith("other")]
 twins = {row[2] for row in rows}
 for library, name, twin, since, *callbacks in rows:
     if library == "cuda" and name not in twins:

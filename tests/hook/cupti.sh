@@ -79,7 +79,8 @@ total LAUNCH spin 120
 total SET - 40
 grep -q '^call .* cublasSscal_v2 40 40 ' library.look || complain "not all calls are timed: $(grep '^call' library.look)"
 
-# What CUPTI makes for that: no record of a call, no external id; nothing but two callbacks for each launch
+# What CUPTI makes for that: no record of a call, no external id; nothing but callbacks of each launch: two of the driver's, and two of
+# the runtime's, which has none any more once its calls were seen to enter the driver
 # made ACTIVITIES CALLS EXTERNAL CALLBACKS
 made() {
 	grep -q "^softgpu: CUPTI: records of $1 activities, $2 calls, $3 external ids; $4 callbacks\$" "$name.out" ||
@@ -87,7 +88,12 @@ made() {
 }
 run count SOFTGPU_CUPTI=count -- "$bin/cupti_host" work
 on
-made 40 0 0 80
+made 40 0 0 160
+run count_long SOFTGPU_CUPTI=count -- "$bin/cupti_host" burst
+counts=$(sed -n 's/^softgpu: CUPTI: records of \([0-9]*\) activities, 0 calls, 0 external ids; \([0-9]*\) callbacks$/\1 \2/p' count_long.out)
+# shellcheck disable=SC2086
+set -- $counts
+[ "$1" = 24000 ] && [ "$2" -lt 80000 ] || complain "$1 activities took $2 callbacks"
 run external SOFTGPU_CUPTI=count PMHOOK_CUPTI_JOIN=external -- "$bin/cupti_host" work
 on
 total LAUNCH spin 20
@@ -99,6 +105,10 @@ run refused SOFTGPU_CUPTI=refused -- "$bin/cupti_host" library
 on
 has 'note device: CUPTI has no callbacks of launches'
 total LAUNCH spin 120
+run outside SOFTGPU_CUPTI=outside -- "$bin/cupti_host" work
+on
+total LAUNCH spin 20
+total SET - 20
 run nocallbacks SOFTGPU_CUPTI=nocallbacks -- "$bin/cupti_host" long
 has 'note device: CUPTI makes no callbacks of launches'
 n=$(awk '$1 == "call" && $3 == "cudaLaunchKernel" { n += $5 } END { print n + 0 }' nocallbacks.look)

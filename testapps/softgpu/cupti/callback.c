@@ -153,11 +153,12 @@ int cupti_has_callbacks(void)
 	return 0;
 }
 
-static void call_back(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const struct sg_call_seen *call)
+static void call_back(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, CUpti_ApiCallbackSite site,
+	const struct sg_call_seen *call)
 {
 	CUpti_CallbackFunc callback = atomic_load(&function);
 	uint64_t data_of_both = 0;
-	CUpti_CallbackData data = {.callbackSite = CUPTI_API_ENTER,
+	CUpti_CallbackData data = {.callbackSite = site,
 		.functionName = call->name,
 		.contextUid = 1,
 		.correlationData = &data_of_both,
@@ -166,19 +167,21 @@ static void call_back(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, const 
 	if (callback == NULL || cbid == 0 ||
 		!atomic_load_explicit(&enabled[domain][cbid], memory_order_relaxed))
 		return;
-	/* the other one would come when the call returns */
 	callback(atomic_load(&function_data), domain, cbid, &data);
-	data.callbackSite = CUPTI_API_EXIT;
-	callback(atomic_load(&function_data), domain, cbid, &data);
-	atomic_fetch_add(&cupti_callback_count, 2);
+	atomic_fetch_add(&cupti_callback_count, 1);
 }
 
 void cupti_entered(const struct sg_call_seen *call)
 {
 	const struct cupti_numbers n = cupti_numbers_of(call->name);
 
-	call_back(CUPTI_CB_DOMAIN_RUNTIME_API, n.runtime, call);
-	call_back(CUPTI_CB_DOMAIN_DRIVER_API, n.driver, call);
+	call_back(CUPTI_CB_DOMAIN_RUNTIME_API, n.runtime, CUPTI_API_ENTER, call);
+	if (n.runtime == 0 || !cupti_asked_for("outside")) {
+		call_back(CUPTI_CB_DOMAIN_DRIVER_API, n.driver, CUPTI_API_ENTER, call);
+		call_back(CUPTI_CB_DOMAIN_DRIVER_API, n.driver, CUPTI_API_EXIT, call);
+	}
+	/* it would come when the call returns */
+	call_back(CUPTI_CB_DOMAIN_RUNTIME_API, n.runtime, CUPTI_API_EXIT, call);
 }
 
 /* Of contexts, streams and modules nobody is called: what tools do there, softgpu has no use for. */

@@ -75,6 +75,7 @@ int cupti_external(CUpti_ExternalCorrelationKind kind, uint64_t *id)
  * SOFTGPU_CUPTI=nocalls: the driver's calls inside those of the runtime have no records.
  * SOFTGPU_CUPTI=nocallbacks: callbacks of calls are accepted, and none is made.
  * SOFTGPU_CUPTI=refused: none is accepted.
+ * SOFTGPU_CUPTI=outside: the runtime's calls do not enter the driver, as far as callbacks show.
  * SOFTGPU_CUPTI=count: at exit, how many records and callbacks there were, on standard error.
  */
 int cupti_asked_for(const char *trouble)

@@ -435,8 +435,9 @@ static void test_callbacks(CUpti_SubscriberHandle subscriber, cudaStream_t strea
 	OK(cuptiEnableDomain(1, subscriber, CUPTI_CB_DOMAIN_RUNTIME_API));
 	OK(cudaMemsetAsync(device, 0, 64, stream));
 	CHECK(called_count == 4 && called[0].domain == CUPTI_CB_DOMAIN_RUNTIME_API && called[0].cbid == 51);
-	CHECK(called[2].domain == CUPTI_CB_DOMAIN_DRIVER_API &&
-		called[0].correlation == called[2].correlation);
+	CHECK(called[1].domain == CUPTI_CB_DOMAIN_DRIVER_API &&
+		called[0].correlation == called[1].correlation);
+	CHECK(called[3].domain == CUPTI_CB_DOMAIN_RUNTIME_API && called[3].site == CUPTI_API_EXIT);
 	OK(cuptiEnableDomain(0, subscriber, CUPTI_CB_DOMAIN_RUNTIME_API));
 	OK(cuptiEnableCallback(0, subscriber, CUPTI_CB_DOMAIN_DRIVER_API, 216));
 	OK(cudaMemsetAsync(device, 0, 64, stream));
