@@ -1,5 +1,6 @@
 /* Checks which work a device has not finished, as far as a trace says: by device times, and by the host's
  * waits. */
+#include "analyses/hang/hang_private.h"
 #include "check.h"
 #include "trace/standing.h"
 #include "trace_builder.h"
@@ -78,8 +79,33 @@ static void check(const char *name, uint32_t expected)
 	builder_free(&builder);
 }
 
+/* A launch is named by its kernel, in words for a report. */
+static void check_words(void)
+{
+	struct arena arena = {0};
+	struct trace trace;
+	const char *text;
+
+	begin(0);
+	kernel = builder_operation(&builder,
+		builder_function(&builder, "cudart LAUNCH cudaLaunchKernel string:kernel int:grid_x"), 0,
+		(const uint64_t[]){builder_string(&builder, "_ZN2at6native4spinEPf"), 3});
+	builder_finish(&builder);
+	if (trace_parse(&trace, "words", builder.file.data, builder.file.size) < 0)
+		errx(1, "%s", trace.error);
+	text = hang_operation(&arena, &trace, kernel);
+	CHECK(strcmp(text, "cudaLaunchKernel of spin") == 0, "it is %s", text);
+	text = hang_operation(&arena, &trace, other);
+	CHECK(strcmp(text, "cudaMemset a=1") == 0, "it is %s", text);
+	arena_free(&arena);
+	trace_close(&trace);
+	builder_free(&builder);
+}
+
 int main(void)
 {
+	check_words();
+
 	begin(0);
 	work(other, queue, 1);
 	work(kernel, queue, 0);

@@ -1,9 +1,11 @@
 /* The words of a hang: operations, ranks, states. */
+#include "analyses/kernels.h"
 #include "base/table.h"
 #include "hang_private.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 const char *hang_class_key(enum hang_class class)
 {
@@ -30,12 +32,29 @@ const char *hang_process_word(enum hang_process process)
 	return words[process];
 }
 
+/* Of a launch; NULL: it is none, or the name is not known. */
+static const char *kernel_of(
+	struct arena *arena, const struct trace *trace, const struct trace_operation *operation)
+{
+	const struct trace_function *function = &trace->functions[operation->function];
+	const char *name = NULL;
+
+	for (uint32_t i = 0; i < operation->value_count && function->kind == PM_KIND_LAUNCH && !name; i++)
+		if (function->labels[i].type == PM_VALUE_STRING &&
+			strcmp(function->labels[i].name, "kernel") == 0 && operation->values[i] <= UINT32_MAX)
+			name = trace_string(trace, (uint32_t)operation->values[i]);
+	return name && *name ? print_clean(arena, kernel_title(arena, name)) : NULL;
+}
+
 const char *hang_operation(struct arena *arena, const struct trace *trace, uint32_t op)
 {
 	const struct trace_operation *operation = &trace->operations[op];
 	const struct trace_function *function = &trace->functions[operation->function];
 	const char *text = arena_format(arena, "%s", print_clean(arena, function->name));
+	const char *kernel = kernel_of(arena, trace, operation);
 
+	if (kernel)
+		return arena_format(arena, "%s of %s", text, kernel);
 	for (uint32_t i = 0; i < operation->value_count; i++) {
 		const struct trace_label *label = &function->labels[i];
 		const int64_t value = (int64_t)operation->values[i];
