@@ -7,6 +7,7 @@
 #include "call_site.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,13 +67,39 @@ static bool is_of_program(const Dl_info *info)
 	       program.dli_fbase == info->dli_fbase;
 }
 
+static void name_by_offset(const char *file, uint64_t offset, char *name)
+{
+	const char *base = strrchr(file, '/');
+
+	snprintf(name, NAME_BYTES, "%s+0x%llx", base ? base + 1 : file, (unsigned long long)offset);
+}
+
+/* Of a library, without the loader's lock. False: it is the program, or cannot be known so. */
+static bool find_library_name(const struct link_map *map, uint64_t address, char *name, bool *is_left)
+{
+	if (!map->l_name || !map->l_name[0])
+		return false;
+	*is_left = is_left_out(map->l_name);
+	if (*is_left)
+		return true;
+	if (!pmh_exported_symbol(map, address - 1, name, NAME_BYTES))
+		return false;
+	if (!name[0])
+		name_by_offset(map->l_name, address - map->l_addr, name);
+	return true;
+}
+
 /* False for frames that are left out. */
 static bool find_name(uint64_t address, char *name)
 {
-	const char *base;
+	bool is_left;
+	struct pmh_mapped mapped;
 	Dl_info info;
 
 	/* the address is behind the call, which may be the function's last instruction */
+	if (pmh_mapped_at(address - 1, &mapped) && mapped.map &&
+		find_library_name(mapped.map, address, name, &is_left))
+		return !is_left;
 	if (!dladdr((void *)(uintptr_t)(address - 1), &info) || !info.dli_fname ||
 		is_left_out(info.dli_fname))
 		return false;
@@ -83,9 +110,7 @@ static bool find_name(uint64_t address, char *name)
 	if (is_of_program(&info) &&
 		pmh_program_symbol(address - 1, (uintptr_t)info.dli_fbase, name, NAME_BYTES))
 		return true;
-	base = strrchr(info.dli_fname, '/');
-	snprintf(name, NAME_BYTES, "%s+0x%llx", base ? base + 1 : info.dli_fname,
-		(unsigned long long)(address - (uintptr_t)info.dli_fbase));
+	name_by_offset(info.dli_fname, address - (uintptr_t)info.dli_fbase, name);
 	return true;
 }
 
@@ -121,21 +146,36 @@ void pmh_call_site_forget(void)
 struct frames {
 	uint64_t addresses[FRAMES_MAX];
 	unsigned count;
+	int wanted; /* more of the program */
 };
 
+static bool is_known_name(uint64_t address)
+{
+	const unsigned slot = name_slot(address);
+	bool is_known;
+
+	pmh_acquire(&naming);
+	is_known = names[slot].address == address && names[slot].is_program;
+	pmh_release(&naming);
+	return is_known;
+}
+
+/* As far as it takes: what is not known yet may be left out, and is counted out. */
 static bool keep_frame(uint64_t address, uint64_t stack, void *data)
 {
 	struct frames *frames = data;
 
 	(void)stack;
 	frames->addresses[frames->count++] = address;
-	return frames->count < FRAMES_MAX;
+	if (is_known_name(address))
+		frames->wanted--;
+	return frames->count < FRAMES_MAX && frames->wanted > 0;
 }
 
 /* Names are found when the walk is over: that takes the loader's lock. */
 static void walk(int wanted, char *text, size_t text_bytes)
 {
-	struct frames frames = {.count = 0};
+	struct frames frames = {.count = 0, .wanted = wanted};
 	char name[NAME_BYTES] = "";
 	size_t used = 0;
 

@@ -17,6 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "cfi.h"
 #include "guest/guest.h"
 #include "guest/thread.h"
 
@@ -354,21 +355,115 @@ static uint64_t stack_pointer(const struct pmh_context *from)
 
 /* ---- walking ---- */
 
+/*
+ * libunwind holds back signals around each step, two system calls, and reads the table anew. So rules of ordinary
+ * frames are read and kept here, and what has another rule is left to it.
+ */
+#if defined(__x86_64__)
+#define RULES 8192u
+static struct known_rule {
+	uint64_t address; /* 0: none */
+	struct pmh_cfi_rule rule;
+} rules[RULES];
+
+static struct pmh_cfi_rule rule_at(uint64_t address)
+{
+	struct known_rule *known = &rules[(address * 0x9e3779b97f4a7c15u >> 32) % RULES];
+	struct object object;
+
+	if (known->address == address)
+		return known->rule;
+	known->address = address;
+	known->rule = object_at(address, &object) ? pmh_cfi_find(address, object.header, object.table_start,
+							    object.table_end)
+						  : (struct pmh_cfi_rule){.from = PMH_CFI_UNKNOWN};
+	return known->rule;
+}
+
+struct registers {
+	uint64_t rip, rsp, rbp;
+};
+
+/* A sanitizer knows the frames of the program's functions, and not that somebody walks over them. */
+__attribute__((no_sanitize("address", "thread"))) static bool load_stack(
+	const struct walk *walk, uint64_t address, uint64_t *value)
+{
+	if (!is_within(address, walk->stack_start, walk->stack_end))
+		return false;
+	*value = *(const volatile uint64_t *)(uintptr_t)address;
+	return true;
+}
+
+/* To the caller; false: it is not known here. */
+static bool step_out(const struct walk *walk, struct registers *r, struct pmh_cfi_rule rule)
+{
+	const uint64_t cfa =
+		(rule.from == PMH_CFI_FROM_RSP ? r->rsp : r->rbp) + (uint64_t)(int64_t)rule.cfa_offset;
+
+	/* a stack grows towards its end */
+	if (cfa <= r->rsp || !load_stack(walk, cfa - 8, &r->rip) ||
+		(rule.rbp_offset && !load_stack(walk, cfa + (uint64_t)(int64_t)rule.rbp_offset, &r->rbp)))
+		return false;
+	r->rsp = cfa;
+	return true;
+}
+
+/* Visits frames as far as rules are known here, *visited of them. False: libunwind has to go on. */
+static bool walk_by_rules(const struct walk *walk, pmh_visit *visit, void *data, int *visited)
+{
+	struct registers r = {walk->from->rip, walk->from->rsp, walk->from->rbp};
+
+	for (*visited = 0; *visited < FRAMES_MAX; ++*visited) {
+		/* of callers the address is behind the call, which may be the function's last instruction */
+		const struct pmh_cfi_rule rule = rule_at(r.rip - (*visited > 0));
+
+		if (rule.from == PMH_CFI_OUTERMOST)
+			return true;
+		if (rule.from == PMH_CFI_UNKNOWN || !step_out(walk, &r, rule))
+			return false;
+		if (!r.rip || !visit(r.rip, r.rsp, data)) {
+			++*visited;
+			return true;
+		}
+	}
+	return true;
+}
+#else
+static bool walk_by_rules(const struct walk *walk, pmh_visit *visit, void *data, int *visited)
+{
+	(void)walk;
+	(void)visit;
+	(void)data;
+	*visited = 0;
+	return false;
+}
+#endif
+
+/* All frames but the first `visited`. */
+static void walk_by_libunwind(struct walk *walk, pmh_visit *visit, void *data, int visited)
+{
+	unw_cursor_t cursor;
+	unw_word_t address, stack;
+
+	if (unwinder.begin(&cursor, space, walk) != 0)
+		return;
+	for (int seen = 0; seen < FRAMES_MAX && unwinder.step(&cursor) > 0; seen++)
+		if (unwinder.get_reg(&cursor, UNW_REG_IP, &address) != 0 ||
+			unwinder.get_reg(&cursor, UNW_REG_SP, &stack) != 0 || !address ||
+			(seen >= visited && !visit(address, stack, data)))
+			break;
+}
+
 bool pmh_unwind(const struct pmh_context *from, pmh_visit *visit, void *data)
 {
 	struct walk walk = {.from = from};
-	unw_cursor_t cursor;
-	unw_word_t address, stack;
+	int visited;
 
 	if (!from || !space || !find_stack(stack_pointer(from), &walk))
 		return false;
 	pmh_acquire(&unwinding);
-	if (unwinder.begin(&cursor, space, &walk) == 0)
-		for (int seen = 0; seen < FRAMES_MAX && unwinder.step(&cursor) > 0; seen++)
-			if (unwinder.get_reg(&cursor, UNW_REG_IP, &address) != 0 ||
-				unwinder.get_reg(&cursor, UNW_REG_SP, &stack) != 0 || !address ||
-				!visit(address, stack, data))
-				break;
+	if (!walk_by_rules(&walk, visit, data, &visited))
+		walk_by_libunwind(&walk, visit, data, visited);
 	pmh_release(&unwinding);
 	return true;
 }
