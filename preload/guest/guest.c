@@ -66,8 +66,10 @@ void pmh_quiet_begin(void)
 		return;
 	}
 	saved_errno = errno;
-	/* the system call, as libc's function leaves out the signals that it uses itself, for cancellation */
-	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &waiting, &before, sizeof before);
+	/* the system call, as libc's function leaves out the signals that it uses itself, for cancellation; a thread of
+	 * our own has none to hold back */
+	if (!self->ours)
+		syscall(SYS_rt_sigprocmask, SIG_BLOCK, &waiting, &before, sizeof before);
 	self->signals = before;
 	self->quiet = 1;
 	atomic_fetch_add(&quiet_threads, 1);
@@ -89,7 +91,8 @@ void pmh_quiet_end(void)
 		return;
 	saved_errno = errno;
 	atomic_fetch_sub(&quiet_threads, 1);
-	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
+	if (!self->ours)
+		syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
 	errno = saved_errno;
 }
 
