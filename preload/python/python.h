@@ -120,12 +120,15 @@ struct pmh_python {
 #define PMH_PYTHON_BLOCK 2048
 #define PMH_PYTHON_BLOCKS_LOG 7
 #define PMH_PYTHON_BLOCKS (1 << PMH_PYTHON_BLOCKS_LOG)
-#define PMH_PYTHON_CLASSES 16
+#define PMH_PYTHON_CLASSES 64
+#define PMH_PYTHON_LINES 64
 
 struct pmh_python_class {
 	uint64_t address; /* 0: none */
+	uint64_t bases, name; /* tell it from another at the same address */
 	uint64_t flags, cached_keys;
 	int64_t dict_offset, basic_bytes;
+	unsigned look_number; /* the look in which it was last found to be the same */
 	bool is_module; /* nn.Module is among its bases */
 };
 
@@ -138,11 +141,16 @@ struct pmh_python_look {
 	const struct pmh_python *python;
 	bool failed;
 	bool is_own; /* of the calling thread, which may load what its frames hold (pmh_python_own) */
+	unsigned number; /* of looks so far */
 	bool is_loaded; /* what is read now is loaded, not fetched */
 	unsigned reads_left, fetches_left;  /* bound every walk, whatever the memory holds */
 	uint64_t known_self, known_modules; /* where these words were met */
 	uint64_t module_class;              /* nn.Module itself, once met */
 	struct pmh_python_class classes[PMH_PYTHON_CLASSES];
+	struct pmh_python_place {
+		uint64_t table, instruction;
+		uint32_t first_line, line;
+	} places[PMH_PYTHON_LINES]; /* of which the line was found */
 	uint64_t block_address[PMH_PYTHON_BLOCKS];
 	unsigned char blocks[PMH_PYTHON_BLOCKS][PMH_PYTHON_BLOCK];
 };
@@ -174,6 +182,13 @@ static inline void pmh_python_own_end(struct pmh_python_look *look, bool before)
 	look->is_loaded = before;
 }
 
+/*
+ * A later look with the same storage and the same interpreter: of what was met before only classes are kept, each of
+ * which is compared when it is met again, the lines of instructions, and the words, which the program's text holds. The
+ * first one has all zeros.
+ */
+void pmh_python_look_again(struct pmh_python_look *look, const struct pmh_python *python);
+
 /* Another question in the same moment: what was read is kept, failures and limits are not. */
 void pmh_python_look_on(struct pmh_python_look *look);
 
@@ -184,6 +199,7 @@ bool pmh_python_fits(struct pmh_python_look *look);
 uint64_t pmh_python_word(struct pmh_python_look *look, uint64_t from);
 uint32_t pmh_python_half(struct pmh_python_look *look, uint64_t from);
 uint8_t pmh_python_byte(struct pmh_python_look *look, uint64_t from);
+bool pmh_python_bytes(struct pmh_python_look *look, uint64_t from, unsigned char *to, size_t byte_count);
 uint64_t pmh_python_type(struct pmh_python_look *look, uint64_t object);
 
 /* A string object as UTF-8. False if it is none or finds no room; then text is "". */
@@ -196,7 +212,8 @@ bool pmh_python_is_word(struct pmh_python_look *look, uint64_t object, const cha
 uint64_t pmh_python_item_count(struct pmh_python_look *look, uint64_t tuple);
 uint64_t pmh_python_item(struct pmh_python_look *look, uint64_t tuple, uint64_t i);
 
-/* An object's class, NULL if it has none that is believed. Valid until the next call. */
+/* An object's class, NULL if it has none that is believed. Valid until the next call. Its list of bases is never
+ * loaded, but where the object is the thread's own what else the class has may be. */
 const struct pmh_python_class *pmh_python_class(struct pmh_python_look *look, uint64_t object);
 
 /* The last part of a class's name. */

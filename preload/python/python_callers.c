@@ -9,14 +9,39 @@
 #define CALLERS 3
 #define OUTER 4
 
+/* A table of bytes, read a piece at a time. */
+struct bytes {
+	uint64_t at, end; /* what is left of it */
+	unsigned char piece[64];
+	unsigned next, count; /* in the piece */
+};
+
+/* False: there is none, or it cannot be read. */
+static bool peek_byte(struct pmh_python_look *look, struct bytes *b, uint8_t *byte)
+{
+	if (b->next == b->count) {
+		const uint64_t left = b->end - b->at;
+
+		b->next = 0;
+		b->count = left < sizeof b->piece ? (unsigned)left : (unsigned)sizeof b->piece;
+		if (!b->count || !pmh_python_bytes(look, b->at, b->piece, b->count)) {
+			b->count = 0;
+			return false;
+		}
+		b->at += b->count;
+	}
+	*byte = b->piece[b->next];
+	return true;
+}
+
 /* Reads a number of 6 bits a byte, the lowest first, bit 6 set where another follows. */
-static uint32_t read_number(struct pmh_python_look *look, uint64_t *at, uint64_t end)
+static uint32_t read_number(struct pmh_python_look *look, struct bytes *b)
 {
 	uint32_t number = 0;
+	uint8_t byte;
 
-	for (unsigned shift = 0; shift < 30 && *at < end; shift += 6) {
-		uint8_t byte = pmh_python_byte(look, (*at)++);
-
+	for (unsigned shift = 0; shift < 30 && peek_byte(look, b, &byte); shift += 6) {
+		b->next++;
 		number |= (uint32_t)(byte & 63) << shift;
 		if (!(byte & 64))
 			break;
@@ -25,29 +50,26 @@ static uint32_t read_number(struct pmh_python_look *look, uint64_t *at, uint64_t
 }
 
 /*
- * The line of the frame's last instruction, 0: not known (and so before 3.11). A table of lines has an entry
- * for each few instructions: a byte with bit 7 set, the form in bits 3 to 6 and in bits 0 to 2 how many units
- * of 2 bytes, less one; then what goes by the form, without bit 7. Forms 10 to 12 are that many lines less 10
- * further on, 13 and 14 are followed by a signed number of lines, 15 has no line, others stay on the line.
+ * The line of an instruction, so many bytes behind the first one. A table of lines has an entry for each few
+ * instructions: a byte with bit 7 set, the form in bits 3 to 6 and in bits 0 to 2 how many units of 2 bytes, less one;
+ * then what goes by the form, without bit 7. Forms 10 to 12 are that many lines less 10 further on, 13 and 14 are
+ * followed by a signed number of lines, 15 has no line, others stay on the line.
  */
-static uint32_t find_line(struct pmh_python_look *look, const struct pmh_python_frame *frame)
+static uint32_t read_lines(
+	struct pmh_python_look *look, uint64_t table, uint64_t instruction, uint32_t first_line)
 {
-	const struct pmh_python_offsets *at = look->python->at;
-	uint64_t lines = pmh_python_word(look, frame->code + at->code_lines), entry, end, instruction;
-	uint32_t line = pmh_python_half(look, frame->code + at->code_first_line);
+	struct bytes b = {.at = table + look->python->at->bytes_first};
+	uint32_t line = first_line;
+	uint64_t passed = 0;
+	uint8_t head;
 
-	if (!at->code_instructions || pmh_python_type(look, lines) != look->python->bytes_type)
-		return 0;
-	instruction = pmh_python_word(look, frame->address + at->frame_instruction) -
-		      (frame->code + at->code_instructions);
-	entry = lines + at->bytes_first;
-	end = entry + pmh_python_word(look, lines + 16);
-	for (uint64_t passed = 0; entry < end && !look->failed;) {
-		uint8_t head = pmh_python_byte(look, entry++);
-		unsigned form = head >> 3 & 15;
+	b.end = b.at + pmh_python_word(look, table + 16);
+	while (peek_byte(look, &b, &head)) {
+		const unsigned form = head >> 3 & 15;
 
+		b.next++;
 		if (form == 13 || form == 14) {
-			uint32_t number = read_number(look, &entry, end);
+			uint32_t number = read_number(look, &b);
 
 			line += number & 1 ? 0 - (number >> 1) : number >> 1;
 		} else if (form >= 10 && form <= 12) {
@@ -56,10 +78,32 @@ static uint32_t find_line(struct pmh_python_look *look, const struct pmh_python_
 		passed += 2u * ((head & 7u) + 1);
 		if (instruction < passed)
 			return form == 15 ? 0 : line;
-		while (entry < end && !(pmh_python_byte(look, entry) & 0x80) && !look->failed)
-			entry++;
+		while (peek_byte(look, &b, &head) && !(head & 0x80))
+			b.next++;
 	}
 	return 0;
+}
+
+/* The line of the frame's last instruction, 0: not known (and so before 3.11). */
+static uint32_t find_line(struct pmh_python_look *look, const struct pmh_python_frame *frame)
+{
+	const struct pmh_python_offsets *at = look->python->at;
+	struct pmh_python_place place = {.table = pmh_python_word(look, frame->code + at->code_lines),
+		.first_line = pmh_python_half(look, frame->code + at->code_first_line)};
+	struct pmh_python_place *known;
+
+	if (!at->code_instructions || pmh_python_type(look, place.table) != look->python->bytes_type)
+		return 0;
+	place.instruction = pmh_python_word(look, frame->address + at->frame_instruction) -
+			    (frame->code + at->code_instructions);
+	known = &look->places[(place.table / 16 + place.instruction / 2) % PMH_PYTHON_LINES];
+	if (known->table == place.table && known->instruction == place.instruction &&
+		known->first_line == place.first_line)
+		return known->line;
+	place.line = read_lines(look, place.table, place.instruction, place.first_line);
+	if (!look->failed)
+		*known = place;
+	return place.line;
 }
 
 /*

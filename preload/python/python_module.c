@@ -92,6 +92,16 @@ static bool open_submodules(
 		       submodules);
 }
 
+/* A class that the frame's own variable holds is compared by loads, and is known then. */
+static void meet_class(struct pmh_python_look *look, const struct pmh_python_frame *frame, uint64_t self)
+{
+	const bool before = pmh_python_own_begin(look);
+
+	if (pmh_python_word(look, frame->address + look->python->at->frame_locals) == self)
+		pmh_python_class(look, self);
+	pmh_python_own_end(look, before);
+}
+
 static bool is_module(struct pmh_python_look *look, uint64_t object)
 {
 	const struct pmh_python_class *class = object ? pmh_python_class(look, object) : NULL;
@@ -241,6 +251,8 @@ static bool take_frame(struct pmh_python_look *look, const struct pmh_python_fra
 {
 	const uint64_t self = find_self(look, frame);
 
+	if (self)
+		meet_class(look, frame, self);
 	if (self && (self == path->outermost || is_module(look, self))) {
 		if (is_own_word(look, frame->name, "__init__", NULL))
 			return false;

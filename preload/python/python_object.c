@@ -52,6 +52,18 @@ void pmh_python_look(struct pmh_python_look *look, const struct pmh_python *pyth
 	pmh_python_look_on(look);
 }
 
+void pmh_python_look_again(struct pmh_python_look *look, const struct pmh_python *python)
+{
+	if (look->python != python) {
+		pmh_python_look(look, python);
+		return;
+	}
+	memset(look->block_address, 0, sizeof look->block_address);
+	look->number++;
+	look->is_own = look->is_loaded = false;
+	pmh_python_look_on(look);
+}
+
 void pmh_python_look_on(struct pmh_python_look *look)
 {
 	look->failed = false;
@@ -171,6 +183,11 @@ uint8_t pmh_python_byte(struct pmh_python_look *look, uint64_t from)
 	return byte;
 }
 
+bool pmh_python_bytes(struct pmh_python_look *look, uint64_t from, unsigned char *to, size_t byte_count)
+{
+	return read_memory(look, from, to, byte_count);
+}
+
 uint64_t pmh_python_type(struct pmh_python_look *look, uint64_t object)
 {
 	return object < LOWEST ? 0 : pmh_python_word(look, object + 8);
@@ -233,35 +250,48 @@ static size_t put_character(char *to, size_t room, uint32_t c)
 	return n;
 }
 
+/* Appends a string's piece. False: no room. */
+static bool put_piece(const unsigned char *piece, size_t byte_count, unsigned kind, char *text,
+	size_t text_bytes, size_t *used)
+{
+	for (size_t at = 0; at < byte_count; at += kind) {
+		uint32_t c = piece[at];
+		size_t n = 1;
+
+		if (kind > 1)
+			memcpy(&c, piece + at, kind);
+		if (c >= 0x20 && c < 0x7f && *used + 1 < text_bytes)
+			text[*used] = (char)c;
+		else
+			n = put_character(text + *used, text_bytes - 1 - *used, c);
+		if (n == 0)
+			return false;
+		*used += n;
+	}
+	return true;
+}
+
 bool pmh_python_text(struct pmh_python_look *look, uint64_t object, char *text, size_t text_bytes)
 {
 	struct string s;
 	unsigned char piece[64];
 	size_t used = 0;
+	uint64_t left;
 
 	text[0] = 0;
-	if (!open_string(look, object, &s) || s.length >= text_bytes)
+	if (!open_string(look, object, &s) || s.length == 0 || s.length >= text_bytes)
 		return false;
-	for (uint64_t i = 0; i < s.length; i++) {
-		const uint64_t at = i * s.kind % sizeof piece, left = (s.length - i) * s.kind;
-		uint32_t c = 0;
-		size_t n;
+	for (left = s.length * s.kind; left > 0;) {
+		const size_t n = left < sizeof piece ? (size_t)left : sizeof piece;
 
-		if (at == 0 && !read_memory(look, s.characters + i * s.kind, piece,
-				       left < sizeof piece ? (size_t)left : sizeof piece))
+		if (!read_memory(look, s.characters, piece, n) ||
+			!put_piece(piece, n, s.kind, text, text_bytes, &used))
 			break;
-		memcpy(&c, piece + at, s.kind);
-		n = put_character(text + used, text_bytes - 1 - used, c);
-		if (n == 0)
-			break;
-		used += n;
-		if (i + 1 == s.length) {
-			text[used] = 0;
-			return true;
-		}
+		s.characters += n;
+		left -= n;
 	}
-	text[0] = 0;
-	return false;
+	text[left ? 0 : used] = 0;
+	return left == 0;
 }
 
 bool pmh_python_is_word(struct pmh_python_look *look, uint64_t object, const char *word, uint64_t *known)
@@ -333,31 +363,72 @@ static bool find_module_class(struct pmh_python_look *look, uint64_t bases, uint
 	return false;
 }
 
-const struct pmh_python_class *pmh_python_class(struct pmh_python_look *look, uint64_t object)
+/* What the class itself says. */
+static void read_class(struct pmh_python_look *look, uint64_t class, struct pmh_python_class *c)
 {
 	const struct pmh_python_offsets *at = look->python->at;
-	uint64_t class = pmh_python_type(look, object), bases, base_count;
-	struct pmh_python_class *c = &look->classes[class / 64 % PMH_PYTHON_CLASSES];
 
-	if (class && c->address == class)
-		return c;
-	bases = class ? pmh_python_word(look, class + at->type_mro) : 0;
-	/* that a class is the first of its own bases tells it from other memory */
-	if (!bases || pmh_python_item(look, bases, 0) != class)
-		return NULL;
-	base_count = pmh_python_item_count(look, bases);
-	if (base_count > BASES_MAX)
-		return NULL;
-	c->address = 0;
+	c->bases = pmh_python_word(look, class + at->type_mro);
+	c->name = pmh_python_word(look, class + at->type_name);
 	c->flags = pmh_python_word(look, class + at->type_flags);
 	c->cached_keys = c->flags & HEAP_TYPE ? pmh_python_word(look, class + at->type_cached_keys) : 0;
 	c->dict_offset = (int64_t)pmh_python_word(look, class + at->type_dict_offset);
 	c->basic_bytes = (int64_t)pmh_python_word(look, class + at->type_basic_bytes);
-	c->is_module = find_module_class(look, bases, base_count);
+}
+
+/* Whether a class that an earlier look met is still the same. */
+static bool is_same_class(struct pmh_python_look *look, struct pmh_python_class *c)
+{
+	struct pmh_python_class now;
+
+	if (c->look_number == look->number)
+		return true;
+	read_class(look, c->address, &now);
+	if (look->failed || now.bases != c->bases || now.name != c->name || now.flags != c->flags ||
+		now.cached_keys != c->cached_keys || now.dict_offset != c->dict_offset ||
+		now.basic_bytes != c->basic_bytes)
+		return false;
+	c->look_number = look->number;
+	return true;
+}
+
+/* Its bases may be others by now, so they are fetched. */
+static const struct pmh_python_class *new_class(
+	struct pmh_python_look *look, uint64_t class, struct pmh_python_class *c)
+{
+	uint64_t base_count;
+
+	c->address = 0;
+	read_class(look, class, c);
+	/* that a class is the first of its own bases tells it from other memory */
+	if (!c->bases || pmh_python_item(look, c->bases, 0) != class)
+		return NULL;
+	base_count = pmh_python_item_count(look, c->bases);
+	if (base_count > BASES_MAX)
+		return NULL;
+	c->is_module = find_module_class(look, c->bases, base_count);
 	if (look->failed)
 		return NULL;
 	c->address = class;
+	c->look_number = look->number;
 	return c;
+}
+
+const struct pmh_python_class *pmh_python_class(struct pmh_python_look *look, uint64_t object)
+{
+	const bool before = look->is_loaded;
+	const uint64_t class = pmh_python_type(look, object);
+	struct pmh_python_class *c = &look->classes[class / 64 % PMH_PYTHON_CLASSES];
+	const struct pmh_python_class *found;
+
+	if (!class)
+		return NULL;
+	if (c->address == class && is_same_class(look, c))
+		return c;
+	look->is_loaded = false;
+	found = new_class(look, class, c);
+	look->is_loaded = before;
+	return found;
 }
 
 bool pmh_python_fits(struct pmh_python_look *look)

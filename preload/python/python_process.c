@@ -241,14 +241,17 @@ static void find_pytorch(void)
 static uint64_t begin_look(bool *none)
 {
 	uint64_t thread = atomic_load(&ready) ? (uint64_t)(uintptr_t)thread_state() : 0;
+	bool before, is_ours;
 
 	*none = atomic_load(&ready) && !thread;
 	if (!thread)
 		return 0;
-	pmh_python_look(&look, &python);
+	pmh_python_look_again(&look, &python);
 	look.is_own = pmh_self.reads_python;
-	return pmh_python_word(&look, thread + python.at->thread_ident) == (uint64_t)pthread_self() ? thread
-												    : 0;
+	before = pmh_python_own_begin(&look);
+	is_ours = pmh_python_word(&look, thread + python.at->thread_ident) == (uint64_t)pthread_self();
+	pmh_python_own_end(&look, before);
+	return is_ours ? thread : 0;
 }
 
 static bool is_asked(void)
