@@ -7,6 +7,7 @@
 #include "losses.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,6 +126,26 @@ static void more_of_head(struct dump *dump, cJSON *object, FILE *out)
 	}
 }
 
+/* There are traces of a hook that missed the records of a thread that ended with the process, but not their
+ * device times: with fewer calls than 0, or too few, which cannot be seen. */
+static bool is_count(uint64_t calls)
+{
+	return calls <= INT64_MAX;
+}
+
+static void print_end(const struct pm_footer *footer, FILE *out)
+{
+	fputs("  clean exit: ", out);
+	if (is_count(footer->calls))
+		fprintf(out, "%" PRIu64, footer->calls);
+	else
+		fputc('-', out);
+	fprintf(out,
+		" calls, %" PRIu64 " records, %" PRIu64 " device times "
+		"lost, %" PRIu64 " calls without their details, %" PRIu64 " threads\n",
+		footer->records, footer->lost_device_times, footer->lost_operations, footer->threads);
+}
+
 /* The header, in lines and as an object. */
 static cJSON *head(struct dump *dump, FILE *out)
 {
@@ -150,7 +171,8 @@ static cJSON *head(struct dump *dump, FILE *out)
 		(double)(trace->ended ? trace->footer.lost_records : header->lost_records));
 	cJSON_AddBoolToObject(object, "ended", trace->ended);
 	if (trace->ended) {
-		cJSON_AddNumberToObject(object, "calls", (double)trace->footer.calls);
+		cJSON_AddNumberToObject(
+			object, "calls", is_count(trace->footer.calls) ? (double)trace->footer.calls : NAN);
 		cJSON_AddNumberToObject(object, "lost_device_times", (double)trace->footer.lost_device_times);
 		cJSON_AddNumberToObject(object, "lost_operations", (double)trace->footer.lost_operations);
 		cJSON_AddNumberToObject(object, "threads", (double)trace->footer.threads);
@@ -174,11 +196,7 @@ static cJSON *head(struct dump *dump, FILE *out)
 		trace->record_count, trace->chunk_count,
 		trace->ended ? trace->footer.lost_records : header->lost_records, dump->refused);
 	if (trace->ended)
-		fprintf(out,
-			"  clean exit: %" PRIu64 " calls, %" PRIu64 " records, %" PRIu64 " device times "
-			"lost, %" PRIu64 " calls without their details, %" PRIu64 " threads\n",
-			trace->footer.calls, trace->footer.records, trace->footer.lost_device_times,
-			trace->footer.lost_operations, trace->footer.threads);
+		print_end(&trace->footer, out);
 	else
 		fputs("  the end is missing: the process was killed or is still running\n", out);
 	more_of_head(dump, object, out);

@@ -55,6 +55,7 @@ struct counts {
 	struct pmh_cost own;
 };
 static struct counts ended, total;
+static bool has_ended; /* `total` has `ended` */
 static _Atomic bool finished, exit_registered;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -300,9 +301,29 @@ void pmh_finish_at_exit(void)
 	errno = saved_errno;
 }
 
+static void take_ended(void)
+{
+	if (has_ended)
+		return;
+	pmh_acquire(&counting);
+	total = ended;
+	pmh_release(&counting);
+	has_ended = true;
+}
+
+/* The first that is listed brings the ended ones, too: at the process's end threads end as well, and one that
+ * leaves the list before or after has to be in either. */
 static void add_to_total(struct pmh_thread *t)
 {
+	take_ended();
 	add_counts(&total, t);
+}
+
+static void add_up(void)
+{
+	has_ended = false;
+	pmh_each_thread(add_to_total);
+	take_ended();
 }
 
 /* Ticks as nanoseconds, by what both clocks have counted since the trace began. */
@@ -359,21 +380,22 @@ static void write_end(void *data)
 {
 	const int state = *(const int *)data;
 	struct pm_footer footer = {0};
+	uint64_t times, recorded;
 
 	if (state == PMH_RECORDING) {
 		pmh_device_finish(&pmh_self);
 		pmh_window_finish();
 	}
-	pmh_acquire(&counting);
-	total = ended;
-	pmh_release(&counting);
 	footer.threads = pmh_thread_count();
-	pmh_each_thread(add_to_total);
+	/* threads that go on may record more of them meanwhile, and these would be no calls */
+	times = pmh_device_times();
+	add_up();
 	pmh_lose(PM_LOSS_OTHER_COPIES, pmh_unseen_calls());
 	pmh_lose(PM_LOSS_NO_ROOM, total.unwritten);
 	footer.records = total.records - total.unwritten;
 	footer.lost_records = pmh_lost_of(PM_LOSS_OF_RECORDS);
-	footer.calls = total.calls + footer.records + footer.lost_records - pmh_device_times();
+	recorded = footer.records + footer.lost_records;
+	footer.calls = total.calls + (recorded > times ? recorded - times : 0);
 	count_cost(&footer);
 	footer.unseen_calls = pmh_lost_of(PM_LOSS_OF_FUNCTIONS);
 	footer.lost_device_times = pmh_lost_of(PM_LOSS_OF_TIMES);

@@ -1,10 +1,12 @@
 /* Checks that the reader finds in a trace what the writer's side of the format put there, and says where a
  * file breaks off. */
 #include "check.h"
+#include "trace/dump.h"
 #include "trace/losses.h"
 #include "trace/trace.h"
 #include "trace_builder.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -499,6 +501,35 @@ static void refused_record(void)
 	builder_free(&builder);
 }
 
+static void dumped(const struct trace *trace, enum print_form form, const char *text)
+{
+	const struct dump_options how = {.form = form};
+	char *bytes = NULL;
+	size_t byte_count;
+	FILE *out = open_memstream(&bytes, &byte_count);
+
+	dump_print(trace, &how, out);
+	fclose(out);
+	CHECK(strstr(bytes, text) != NULL, "no '%s' in %s", text, bytes);
+	free(bytes);
+}
+
+/* Footers whose number of calls is below 0: that is no number of calls. */
+static void impossible_calls(void)
+{
+	struct builder builder;
+	struct trace trace;
+
+	fill(&builder);
+	builder.footer.calls = (uint64_t)-5371;
+	builder_finish(&builder);
+	parse(&trace, builder.file.data, builder.file.size);
+	dumped(&trace, PRINT_TEXT, "  clean exit: - calls, 4 records, ");
+	dumped(&trace, PRINT_JSON, "\"calls\":\tnull");
+	trace_close(&trace);
+	builder_free(&builder);
+}
+
 int main(void)
 {
 	for (uint16_t version = 1; version <= 2; version++) {
@@ -513,5 +544,6 @@ int main(void)
 	sentences();
 	clocks();
 	refused_record();
+	impossible_calls();
 	return check_end();
 }
