@@ -46,7 +46,7 @@ struct json_time {
 	uint32_t rest;
 };
 
-/* 0 or -errno. The first bytes are in the window. */
+/* 0, or a negative number (regular_file.h). The first bytes are in the window. */
 int json_open(struct json *json, const char *path);
 void json_close(struct json *json);
 

@@ -2,6 +2,7 @@
 #include "json.h"
 #include "limit.h"
 #include "memory.h"
+#include "regular_file.h"
 
 #include <err.h>
 #include <errno.h>
@@ -157,12 +158,12 @@ int json_open(struct json *json, const char *path)
 	memset(json, 0, sizeof(*json));
 	json->path = path;
 	json->source = source;
-	source->file = open(path, O_RDONLY | O_CLOEXEC);
+	source->file = regular_file_open(path);
 	if (source->file < 0) {
-		int error = -errno;
+		int status = source->file;
 
 		free(source);
-		return error;
+		return status;
 	}
 	posix_fadvise(source->file, 0, 0, POSIX_FADV_SEQUENTIAL);
 	source->packed = pread(source->file, magic, 2, 0) == 2 && magic[0] == 0x1f && magic[1] == 0x8b;

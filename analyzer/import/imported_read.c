@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/limit.h"
 #include "base/parallel.h"
+#include "base/regular_file.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -19,7 +20,7 @@ static int look(struct imported *imported, char *magic, size_t bytes)
 	int status = json_open(&json, imported->path);
 
 	if (status < 0)
-		return imported_trouble(imported, "%s: %s", imported->path, strerror(-status));
+		return imported_trouble(imported, "%s: %s", imported->path, regular_file_trouble(status));
 	strncpy(magic, json.next, bytes - 1);
 	magic[bytes - 1] = 0;
 	if (json.break_off && json.next == json.end)

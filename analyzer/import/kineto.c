@@ -7,6 +7,7 @@
  * What is wrong is named by file, byte and what was expected there; events before that are kept.
  */
 #include "kineto.h"
+#include "base/regular_file.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -368,7 +369,7 @@ int imported_read_json(struct imported *imported, unsigned wanted)
 	char root;
 
 	if (status < 0)
-		return imported_trouble(imported, "%s: %s", imported->path, strerror(-status));
+		return imported_trouble(imported, "%s: %s", imported->path, regular_file_trouble(status));
 	imported->format = IMPORTED_KINETO;
 	*MEM_PUSH(imported->workers, imported->worker_count, imported->worker_room) =
 		(struct imported_worker){.rank = -1, .device = -1};

@@ -6,6 +6,7 @@
  */
 #include "base/json.h"
 #include "base/limit.h"
+#include "base/regular_file.h"
 #include "labelled.h"
 #include "pipeline_log.h"
 
@@ -446,7 +447,7 @@ int labelled_read(struct labelled *job, const char *path, const char **error)
 	pm_limit_begin(path, stat(path, &file) == 0 ? (uint64_t)file.st_size : 0, "byte");
 	status = json_open(&reader->json, path);
 	if (status < 0) {
-		*error = arena_format(&job->arena, "%s: %s", path, strerror(-status));
+		*error = arena_format(&job->arena, "%s: %s", path, regular_file_trouble(status));
 		pm_limit_end();
 		free(reader);
 		return -1;

@@ -2,6 +2,7 @@
 #include "nsys_open.h"
 #include "base/json.h"
 #include "base/limit.h"
+#include "base/regular_file.h"
 
 #include <err.h>
 #include <stdlib.h>
@@ -88,10 +89,13 @@ static void harden(struct nsys_base *base)
 
 int nsys_open(struct nsys_base *base, struct imported *imported)
 {
+	const char *wrong = regular_file_check(imported->path);
 	int status = 0;
 
 	*base = (struct nsys_base){0};
-	if (ends_in_gz(imported->path))
+	if (wrong)
+		status = imported_trouble(imported, "%s: %s", imported->path, wrong);
+	else if (ends_in_gz(imported->path))
 		status = open_packed(base, imported);
 	else if (sqlite3_open_v2(imported->path, &base->base, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX,
 			 NULL) != SQLITE_OK)

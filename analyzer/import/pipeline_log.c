@@ -1,5 +1,6 @@
 /* Schedules that AMD's Primus dumps: see pipeline_log.h. */
 #include "pipeline_log.h"
+#include "base/regular_file.h"
 #include "base/json.h"
 #include "base/limit.h"
 #include "base/text_file.h"
@@ -169,8 +170,13 @@ static int take_stage(struct pipeline_log *log, const char *path, int32_t stage,
 	const char **error)
 {
 	cJSON *root = NULL;
-	const char *wrong = text_file_json(path, &root), *what = NULL;
+	const char *wrong = regular_file_check(path), *what = NULL;
 
+	if (wrong) {
+		*error = arena_format(&log->arena, "%s: %s", path, wrong);
+		return -1;
+	}
+	wrong = text_file_json(path, &root);
 	if (wrong) {
 		*error = arena_format(&log->arena, "%s", wrong);
 		return -1;

@@ -1,5 +1,6 @@
 /* The user's rule: see iteration_rule.h. */
 #include "iteration_rule.h"
+#include "base/regular_file.h"
 #include "sequence.h"
 
 #include <errno.h>
@@ -93,8 +94,8 @@ static bool trim_line(char *line)
 int iteration_rule_read(struct iteration_rule *rule, const char *path, char error[ITERATION_RULE_ERROR])
 {
 	char *name = file_of(path), line[1024], reason[ITERATION_RULE_ERROR];
-	FILE *file = name ? fopen(name, "re") : NULL;
-	int number = 0, status = 1;
+	int descriptor = name ? regular_file_open(name) : -1, number = 0, status = 1;
+	FILE *file = descriptor < 0 ? NULL : fdopen(descriptor, "r");
 
 	while (file && status > 0 && fgets(line, sizeof(line), file)) {
 		char *value;

@@ -1,5 +1,6 @@
 /* Reading a run: see run.h. Its warnings are in run_warning.c. */
 #include "run.h"
+#include "base/regular_file.h"
 #include "import/imported_timeline.h"
 #include "import/labelled.h"
 #include "run_job.h"
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The last parts of a path, one or two, where the last is not empty or a dot. */
 static const char *label_of(struct arena *arena, const char *path, int parts)
@@ -76,8 +78,8 @@ bool run_is_imported(const char *path)
 {
 	DIR *folder = opendir(path);
 	char magic[16] = "";
-	size_t length = 0;
-	FILE *file;
+	ssize_t length = 0;
+	int file;
 
 	if (folder) {
 		bool own = has_own_trace(folder);
@@ -85,15 +87,15 @@ bool run_is_imported(const char *path)
 		closedir(folder);
 		return !own && imported_looks(path);
 	}
-	file = fopen(path, "rbe");
-	if (file) {
-		length = fread(magic, 1, sizeof(magic) - 1, file);
-		fclose(file);
+	file = regular_file_open(path);
+	if (file >= 0) {
+		length = read(file, magic, sizeof(magic) - 1);
+		close(file);
 	}
-	if (length >= sizeof(PM_MAGIC) && memcmp(magic, PM_MAGIC, sizeof(PM_MAGIC)) == 0)
+	if (length >= (ssize_t)sizeof(PM_MAGIC) && memcmp(magic, PM_MAGIC, sizeof(PM_MAGIC)) == 0)
 		return false;
 	/* JSON, packed or not, or a database. */
-	return imported_looks(path) || (length && strchr("{[\x1f", magic[0])) ||
+	return imported_looks(path) || (length > 0 && strchr("{[\x1f", magic[0])) ||
 	       strcmp(magic, "SQLite format 3") == 0;
 }
 

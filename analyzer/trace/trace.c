@@ -4,6 +4,7 @@
  */
 #include "trace.h"
 #include "base/limit.h"
+#include "base/regular_file.h"
 #include "trace_dictionary.h"
 #include "trace_ring.h"
 
@@ -422,15 +423,15 @@ int trace_open(struct trace *trace, const char *path)
 	int file, rc = -1;
 
 	memset(trace, 0, sizeof(*trace));
-	file = open(path, O_RDONLY | O_CLOEXEC);
-	if (file < 0 || fstat(file, &status) < 0) {
-		snprintf(trace->error, sizeof(trace->error), "%.200s: %s", path, strerror(errno));
+	file = regular_file_open(path);
+	if (file < 0) {
+		snprintf(trace->error, sizeof(trace->error), "%.200s: %s", path,
+			file == -EISDIR ? "a folder, expected one trace: name a *.pmtrace file in it"
+					: regular_file_trouble(file));
 		goto out;
 	}
-	if (!S_ISREG(status.st_mode)) {
-		snprintf(trace->error, sizeof(trace->error), "%.200s: %s", path,
-			S_ISDIR(status.st_mode) ? "a folder, expected one trace: name a *.pmtrace file in it"
-						: "not a regular file, expected a trace");
+	if (fstat(file, &status) < 0) {
+		snprintf(trace->error, sizeof(trace->error), "%.200s: %s", path, strerror(errno));
 		goto out;
 	}
 	size_bytes = (size_t)status.st_size;

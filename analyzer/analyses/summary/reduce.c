@@ -1,5 +1,6 @@
 /* From traces to summaries: see reduce.h. */
 #include "reduce.h"
+#include "base/regular_file.h"
 #include "import/imported.h"
 #include "summary.h"
 #include "trace/trace.h"
@@ -59,7 +60,7 @@ static int64_t number_before(const char *name, size_t *end)
 static int32_t rank_in_header(const char *path)
 {
 	struct pm_header header = {.rank = -1};
-	int file = open(path, O_RDONLY | O_CLOEXEC);
+	int file = regular_file_open(path);
 	ssize_t got = file < 0 ? 0 : pread(file, &header, sizeof(header), 0);
 
 	if (file >= 0)

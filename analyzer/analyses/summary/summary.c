@@ -1,6 +1,7 @@
 /* Summaries as files, and the texts they share: see summary.h. */
 #include "summary.h"
 #include "base/limit.h"
+#include "base/regular_file.h"
 #include "summary_code.h"
 
 #include <assert.h>
@@ -235,23 +236,22 @@ int summary_read(struct summary_list *list, struct summary_names *names, const c
 
 /* ---- Files ---- */
 
-/* All of a file, or NULL with errno; the caller frees it. */
-static unsigned char *read_file(const char *path, size_t *bytes)
+/* All of a file, which the caller frees, or NULL and what is wrong. */
+static unsigned char *read_file(const char *path, size_t *bytes, const char **wrong)
 {
-	int file = open(path, O_RDONLY | O_CLOEXEC);
+	int file = regular_file_open(path);
 	unsigned char *data = NULL;
 	size_t room = 0;
 	ssize_t got = -1;
 	struct stat status;
 
 	*bytes = 0;
-	if (file < 0)
-		return NULL;
-	if (fstat(file, &status) < 0 || !S_ISREG(status.st_mode)) {
-		close(file);
-		errno = EINVAL;
+	if (file < 0) {
+		*wrong = regular_file_trouble(file);
 		return NULL;
 	}
+	if (fstat(file, &status) < 0)
+		status.st_size = 0;
 	mem_reserve((void **)&data, 0, &room, 1, (uint64_t)status.st_size + 1);
 	do {
 		if (*bytes == room)
@@ -261,11 +261,9 @@ static unsigned char *read_file(const char *path, size_t *bytes)
 			*bytes += (size_t)got;
 	} while (got > 0 || (got < 0 && errno == EINTR));
 	if (got < 0) {
-		int error = errno;
-
+		*wrong = strerror(errno);
 		free(data);
 		data = NULL;
-		errno = error;
 	}
 	close(file);
 	return data;
@@ -274,12 +272,12 @@ static unsigned char *read_file(const char *path, size_t *bytes)
 int summary_load(struct summary_list *list, struct summary_names *names, const char *path, const char **error)
 {
 	size_t bytes;
-	unsigned char *data = read_file(path, &bytes);
+	const char *wrong = NULL;
+	unsigned char *data = read_file(path, &bytes, &wrong);
 	int rc;
 
 	if (!data) {
-		*error = arena_format(&names->arena, "%s: %s", path,
-			errno == EINVAL ? "not a regular file" : strerror(errno));
+		*error = arena_format(&names->arena, "%s: %s", path, wrong);
 		return -1;
 	}
 	pm_limit_begin(path, bytes, "byte");
