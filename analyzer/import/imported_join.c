@@ -11,6 +11,40 @@
 
 /* ---- Tables of a file ---- */
 
+/* When the host's part of the recording begins: with a call, or with an annotation such as a step. */
+static int64_t host_begin(const struct imported *imported)
+{
+	int64_t begin_ns = INT64_MAX;
+
+	for (size_t i = 0; i < imported->calls.count; i++)
+		if (imported->calls.begin_ns[i] < begin_ns)
+			begin_ns = imported->calls.begin_ns[i];
+	for (size_t i = 0; i < imported->spans.count && imported->calls.count; i++)
+		if (imported->spans.kind[i] == IMPORTED_ANNOTATION && imported->spans.begin_ns[i] < begin_ns)
+			begin_ns = imported->spans.begin_ns[i];
+	return begin_ns;
+}
+
+static int compare_devices(const void *left, const void *right)
+{
+	const struct imported_join_device *a = left, *b = right;
+
+	if (a->device != b->device)
+		return a->device < b->device ? -1 : 1;
+	return a->place < b->place ? -1 : a->place > b->place;
+}
+
+static struct imported_join_device *order_devices(const struct imported *imported)
+{
+	struct imported_join_device *devices = mem_alloc(imported->device_count, sizeof(*devices));
+
+	for (size_t i = 0; i < imported->device_count; i++)
+		devices[i] = (struct imported_join_device){imported->devices[i].device, i};
+	if (imported->device_count)
+		qsort(devices, imported->device_count, sizeof(*devices), compare_devices);
+	return devices;
+}
+
 void imported_join_begin(
 	struct imported_join *join, struct imported *imported, const struct imported_attribution *attribution)
 {
@@ -26,7 +60,9 @@ void imported_join_begin(
 		.ordinals = mem_alloc(imported->thread_count, sizeof(*join->ordinals)),
 		.call_workers = mem_alloc(imported->calls.count, sizeof(*join->call_workers)),
 		.next = mem_alloc(events->count, sizeof(*join->next)),
-		.last = mem_alloc(imported->calls.count, sizeof(*join->last))};
+		.last = mem_alloc(imported->calls.count, sizeof(*join->last)),
+		.devices = order_devices(imported),
+		.host_begin_ns = host_begin(imported)};
 	for (size_t i = 0; i < events->count; i++)
 		join->ends[imported->queues[events->queue[i]].worker + 1]++;
 	for (size_t i = 0; i < imported->worker_count; i++)
@@ -50,6 +86,7 @@ void imported_join_end(struct imported_join *join)
 	free(join->call_workers);
 	free(join->next);
 	free(join->last);
+	free(join->devices);
 	memset(join, 0, sizeof(*join));
 }
 
@@ -84,20 +121,6 @@ static bool is_work(const struct imported *imported, size_t event)
 	       (!imported_is_step(name) && !strcasestr(name, "idle") && !strcasestr(name, "bubble"));
 }
 
-/* When the host's part of the recording begins: with a call, or with an annotation such as a step. */
-static int64_t host_begin(const struct imported *imported)
-{
-	int64_t begin_ns = INT64_MAX;
-
-	for (size_t i = 0; i < imported->calls.count; i++)
-		if (imported->calls.begin_ns[i] < begin_ns)
-			begin_ns = imported->calls.begin_ns[i];
-	for (size_t i = 0; i < imported->spans.count && imported->calls.count; i++)
-		if (imported->spans.kind[i] == IMPORTED_ANNOTATION && imported->spans.begin_ns[i] < begin_ns)
-			begin_ns = imported->spans.begin_ns[i];
-	return begin_ns;
-}
-
 /*
  * Work whose launch is not recorded, before the first of its queue whose launch is, was launched before the
  * recording began, however late it ran: it is none of the first steps'. It gets times just before the
@@ -110,7 +133,7 @@ static int64_t *list_early(const struct imported_build *build, size_t first, siz
 	const struct imported_events *events = &build->imported->events;
 	const uint32_t *numbers = build->join->events;
 	size_t *launched = mem_alloc(build->imported->queue_count, sizeof(*launched)); /* place + 1 */
-	int64_t *times = mem_alloc(end - first, sizeof(*times)), begin_ns = host_begin(build->imported);
+	int64_t *times = mem_alloc(end - first, sizeof(*times)), begin_ns = build->join->host_begin_ns;
 	size_t count = 0;
 
 	for (size_t i = end; i-- > first;)
@@ -400,26 +423,60 @@ bool imported_timeline_is_labels(const struct timeline *timeline)
 	return timeline->process_count > 0;
 }
 
-/* Of the devices that the file describes those that the worker used. */
+/* The file's last row of the device; SIZE_MAX: it has none. */
+static size_t find_device(const struct imported_join *join, int32_t device)
+{
+	size_t low = 0, high = join->imported->device_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (join->devices[middle].device <= device)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low > 0 && join->devices[low - 1].device == device ? join->devices[low - 1].place : SIZE_MAX;
+}
+
+static int compare_numbers(const void *left, const void *right)
+{
+	const size_t *a = left, *b = right;
+
+	return *a < *b ? -1 : *a > *b;
+}
+
+/* Of the devices that the file describes those that the worker's queues are on, in the file's order. */
 static void add_devices(struct imported_build *build)
 {
+	const struct imported_join *join = build->join;
 	const struct imported *imported = build->imported;
+	const struct timeline *timeline = build->timeline;
+	size_t *rows = NULL, count = 0, room = 0;
 
-	for (size_t i = 0; i < imported->device_count; i++) {
-		const struct imported_device *from = &imported->devices[i];
-		bool used = false;
+	/* the first queue stands for none */
+	for (size_t i = build->process->first_queue + 1; i < timeline->queue_count; i++) {
+		const size_t row = find_device(join, timeline->queues[i].device);
 
-		for (size_t j = 0; j < imported->queue_count && !used; j++)
-			used = build->queues[j] && imported->queues[j].device == from->device;
-		if (used)
-			timeline_set_device(build->timeline, build->process,
-				&(struct timeline_device){.device = from->device,
-					.name = from->name,
-					.capability_major = from->capability_major,
-					.capability_minor = from->capability_minor,
-					.multiprocessors = from->multiprocessors,
-					.memory_bytes = from->memory_bytes});
+		if (row != SIZE_MAX && (count == 0 || rows[count - 1] != row))
+			*MEM_PUSH(rows, count, room) = row;
 	}
+	if (count)
+		qsort(rows, count, sizeof(*rows), compare_numbers);
+	for (size_t i = 0; i < count; i++) {
+		const struct imported_device *from = &imported->devices[rows[i]];
+
+		if (i > 0 && rows[i] == rows[i - 1])
+			continue;
+		timeline_set_device(build->timeline, build->process,
+			&(struct timeline_device){.device = from->device,
+				.name = from->name,
+				.capability_major = from->capability_major,
+				.capability_minor = from->capability_minor,
+				.multiprocessors = from->multiprocessors,
+				.memory_bytes = from->memory_bytes});
+	}
+	free(rows);
 }
 
 void imported_join_add(struct imported_join *join, uint32_t worker, struct timeline *timeline)

@@ -48,6 +48,11 @@ struct imported_join {
 	uint32_t *call_workers; /* by call: worker + 1 that it was last added for */
 	uint32_t *next;         /* by event: the next of its call, + 1 */
 	uint32_t *last;         /* by call: its last event so far, + 1 */
+	struct imported_join_device {
+		int32_t device;
+		size_t place; /* in the file's */
+	} * devices;          /* in order */
+	int64_t host_begin_ns;
 };
 
 void imported_join_begin(struct imported_join *join, struct imported *imported,

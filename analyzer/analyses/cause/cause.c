@@ -114,30 +114,53 @@ bool cause_is_stage(const struct cause_search *search)
 	return search->analysis->stage_count > 1;
 }
 
+struct cause_place {
+	uint32_t stage;
+	double path_ns;
+	size_t worker;
+};
+
+static int compare_places(const void *left, const void *right)
+{
+	const struct cause_place *a = left, *b = right;
+
+	if (a->stage != b->stage)
+		return a->stage < b->stage ? -1 : 1;
+	if (a->path_ns != b->path_ns)
+		return a->path_ns < b->path_ns ? -1 : 1;
+	return a->worker < b->worker ? -1 : a->worker > b->worker;
+}
+
+/* Puts the workers in order of stage and path, and finds each stage's first. */
+static void order_workers(struct cause_search *search)
+{
+	const size_t count = search->analysis->worker_count;
+
+	search->order = mem_alloc(count, sizeof(*search->order));
+	search->places = mem_alloc(count, sizeof(*search->places));
+	for (size_t i = 0; i < count; i++) {
+		double path_ns = cause_path_ns(&search->measures[i]);
+
+		search->order[i] = (struct cause_place){
+			search->measures[i].worker->stage, isnan(path_ns) ? (double)INFINITY : path_ns, i};
+	}
+	qsort(search->order, count, sizeof(*search->order), compare_places);
+	for (size_t i = 0; i < count; i++)
+		search->places[search->order[i].worker] = i;
+}
+
 /* Of the other workers with the same layers, the one that a quarter of them are faster than. */
 static const struct cause_measure *peer_of(const struct cause_search *search)
 {
-	size_t count = search->analysis->worker_count, peers = 0;
+	const struct cause_stage *stage = &search->stages[search->own->worker->stage];
+	size_t at;
 
-	for (size_t i = 0; i < count; i++)
-		peers += i != search->worker &&
-			 search->measures[i].worker->stage == search->own->worker->stage;
-	for (size_t i = 0; i < count && peers; i++) {
-		const struct cause_measure *candidate = &search->measures[i];
-		size_t faster = 0;
-
-		if (i == search->worker || candidate->worker->stage != search->own->worker->stage)
-			continue;
-		for (size_t j = 0; j < count; j++)
-			faster += j != search->worker && j != i &&
-				  search->measures[j].worker->stage == search->own->worker->stage &&
-				  (cause_path_ns(&search->measures[j]) < cause_path_ns(candidate) ||
-					  (cause_path_ns(&search->measures[j]) == cause_path_ns(candidate) &&
-						  j < i));
-		if (faster == (peers - 1) / 4)
-			return candidate;
-	}
-	return NULL;
+	if (stage->count < 2)
+		return NULL;
+	at = stage->first + (stage->count - 2) / 4;
+	if (search->places[search->worker] <= at)
+		at++; /* it is not one of the others */
+	return &search->measures[search->order[at].worker];
 }
 
 /* Is the worker to be looked into: do the others wait for it, or, where nothing tells, does it take longer?
@@ -194,6 +217,8 @@ void cause_find(const struct analysis *analysis, const struct balance *balance, 
 		cause_measure(analysis, &analysis->workers[i], &list->arena, &measures[i]);
 	search.measures = measures;
 	search.iteration_ns = analysis_iteration(analysis->workers, analysis->worker_count).median;
+	order_workers(&search);
+	cause_measure_stages(&search);
 	exchange_match(analysis, &search.exchanges);
 	for (search.worker = 0; search.worker < analysis->worker_count; search.worker++)
 		search_worker(&search);
@@ -202,6 +227,9 @@ void cause_find(const struct analysis *analysis, const struct balance *balance, 
 	for (size_t i = 0; i < analysis->worker_count; i++)
 		cause_measure_free(&measures[i]);
 	free(measures);
+	free(search.order);
+	free(search.places);
+	free(search.stages);
 	exchange_free(&search.exchanges);
 }
 

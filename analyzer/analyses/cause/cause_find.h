@@ -6,6 +6,13 @@
 #include "cause_compare.h"
 #include "reconstruct/exchange.h"
 
+/* The workers with the same layers. */
+struct cause_stage {
+	size_t first, count; /* in `order` */
+	double busy;         /* mean part of the time that they compute */
+	size_t busiest;      /* the worker that stands for them, the first of several */
+};
+
 /* What the finders look at; the same for all workers up to `iteration_ns`. */
 struct cause_search {
 	const struct analysis *analysis;
@@ -13,7 +20,11 @@ struct cause_search {
 	const struct cause_measure *measures; /* by worker */
 	struct cause_list *list;
 	struct exchange_list exchanges;
-	double iteration_ns; /* median over all */
+	struct cause_place *order; /* the workers by stage and path; where each is */
+	size_t *places;
+	struct cause_stage *stages;
+	double stages_busy, busiest_stage; /* the sum of all, the most */
+	double iteration_ns;               /* median over all */
 	size_t worker;
 	const struct cause_measure *own, *peer; /* peer: same layers, in the faster quarter; NULL: none */
 	struct cause_comparison comparison;     /* valid with a peer */
@@ -39,6 +50,9 @@ void cause_find_layer(struct cause_search *search);
 void cause_find_work(struct cause_search *search);
 void cause_find_input(struct cause_search *search);
 void cause_find_host(struct cause_search *search);
+
+/* Fills in the stages; the workers are in order. The caller frees them. */
+void cause_measure_stages(struct cause_search *search);
 
 /* Finders of what needs no peer (cause_stage.c). */
 void cause_find_stage(struct cause_search *search);

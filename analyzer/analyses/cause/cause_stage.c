@@ -17,37 +17,25 @@ static double busy(const struct cause_measure *measure)
 	return measure->iteration.median > 0 ? measure->compute.median / measure->iteration.median : 0;
 }
 
-/* Mean part of the time that the stage of a worker computes. */
-static double stage_busy(const struct cause_search *search, size_t worker)
+void cause_measure_stages(struct cause_search *search)
 {
-	double sum = 0;
-	size_t count = 0;
-
-	for (size_t i = 0; i < search->analysis->worker_count; i++)
-		if (search->measures[i].worker->stage == search->measures[worker].worker->stage) {
-			sum += busy(&search->measures[i]);
-			count++;
-		}
-	return sum / (double)count;
-}
-
-/* Mean of the other stages, each counted once. */
-static double other_stages_busy(const struct cause_search *search, size_t worker)
-{
-	double sum = 0;
-	size_t count = 0;
-
+	search->stages = mem_alloc(search->analysis->stage_count + 1, sizeof(*search->stages));
 	for (size_t i = 0; i < search->analysis->worker_count; i++) {
-		bool first = search->measures[i].worker->stage != search->measures[worker].worker->stage;
+		struct cause_stage *stage = &search->stages[search->measures[i].worker->stage];
 
-		for (size_t j = 0; j < i && first; j++)
-			first = search->measures[j].worker->stage != search->measures[i].worker->stage;
-		if (!first)
-			continue;
-		sum += stage_busy(search, i);
-		count++;
+		if (stage->count == 0 || busy(&search->measures[i]) > busy(&search->measures[stage->busiest]))
+			stage->busiest = i;
+		stage->count++;
+		stage->busy += busy(&search->measures[i]);
 	}
-	return sum / (double)count;
+	for (size_t s = 0, first = 0; s < search->analysis->stage_count; s++) {
+		search->stages[s].first = first;
+		first += search->stages[s].count;
+		if (search->stages[s].count)
+			search->stages[s].busy /= (double)search->stages[s].count;
+		search->stages_busy += search->stages[s].busy;
+		search->busiest_stage = fmax(search->busiest_stage, search->stages[s].busy);
+	}
 }
 
 /* Calls that other layers or workers make just so: how many times as long they take here; 0: too few. */
@@ -97,19 +85,9 @@ static const char *costliest_layer(const struct cause_search *search, double *sh
 /* Only the busiest stage holds a pipeline up; its busiest replica stands for it. */
 static bool stands_for_busiest(const struct cause_search *search)
 {
-	double own = stage_busy(search, search->worker);
+	const struct cause_stage *stage = &search->stages[search->own->worker->stage];
 
-	for (size_t i = 0; i < search->analysis->worker_count; i++) {
-		const struct cause_measure *other = &search->measures[i];
-
-		if (stage_busy(search, i) > own * STAGES_ALIKE)
-			return false;
-		if (other->worker->stage == search->own->worker->stage &&
-			(busy(other) > busy(search->own) ||
-				(i < search->worker && busy(other) >= busy(search->own))))
-			return false;
-	}
-	return true;
+	return stage->busiest == search->worker && search->busiest_stage <= stage->busy * STAGES_ALIKE;
 }
 
 /* What a slower device explains of `cost_ns`: answers that part. */
@@ -144,8 +122,8 @@ void cause_find_stage(struct cause_search *search)
 
 	if (!cause_is_stage(search) || !stands_for_busiest(search))
 		return;
-	own = stage_busy(search, search->worker);
-	others = other_stages_busy(search, search->worker);
+	own = search->stages[search->own->worker->stage].busy;
+	others = (search->stages_busy - own) / (double)(search->analysis->stage_count - 1);
 	cost_ns = (own - others) * search->own->iteration.median;
 	if (own < STAGE_COUNTS * others || cost_ns < CAUSE_WAITING * search->iteration_ns)
 		return;
