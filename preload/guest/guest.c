@@ -68,7 +68,7 @@ void pmh_quiet_begin(void)
 	saved_errno = errno;
 	/* the system call, as libc's function leaves out the signals that it uses itself, for cancellation; a thread of
 	 * our own has none to hold back */
-	if (!self->ours)
+	if (!self->thread || !self->thread->ours)
 		syscall(SYS_rt_sigprocmask, SIG_BLOCK, &waiting, &before, sizeof before);
 	self->signals = before;
 	self->quiet = 1;
@@ -91,7 +91,7 @@ void pmh_quiet_end(void)
 		return;
 	saved_errno = errno;
 	atomic_fetch_sub(&quiet_threads, 1);
-	if (!self->ours)
+	if (!self->thread || !self->thread->ours)
 		syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
 	errno = saved_errno;
 }
