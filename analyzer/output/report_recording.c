@@ -2,10 +2,12 @@
  * elsewhere. */
 #include "report.h"
 #include "analyses/kernels.h"
+#include "analyses/recording_cost.h"
 #include "base/text.h"
 #include "trace/losses.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 #define ASSUMED_FROM \
 	0.1 /* of the device time; less is not worth a line, and softgpu says nothing of it either */
@@ -162,8 +164,6 @@ static void add_pace(const struct analysis *analysis, cJSON *object)
 
 /* Over all processes that say so. */
 struct totals {
-	double own_ns, new_ns, calls, run_ns, known; /* known: processes */
-	bool elapsed;                                /* new_ns: of one of them or more */
 	double workers, reads, bytes, read_ns;
 };
 
@@ -178,14 +178,6 @@ static struct totals add_up(const struct timeline *timeline)
 		totals.reads += (double)process->input.reads;
 		totals.bytes += (double)process->input.bytes;
 		totals.read_ns += (double)process->input.ns;
-		if (!process->own_ns || process->run_ns <= 0)
-			continue;
-		totals.own_ns += (double)process->own_ns;
-		totals.new_ns += (double)process->new_ns;
-		totals.elapsed |= process->new_ns && !process->new_on_processor;
-		totals.calls += (double)process->own_calls;
-		totals.run_ns += (double)process->run_ns;
-		totals.known++;
 	}
 	return totals;
 }
@@ -281,6 +273,48 @@ static void add_assumed_json(const struct analysis *analysis, cJSON *object)
 	kernels_free(&kernels);
 }
 
+static const char *cost_of_run(struct arena *arena, const struct recording_cost *cost)
+{
+	return arena_format(arena, "%.2f%% of the run, with %s of %s to describe new operations",
+		(cost->own_ns + cost->new_ns) / cost->run_ns * 100,
+		print_time(arena, cost->new_ns / cost->processes),
+		cost->elapsed ? "elapsed time" : "processor time");
+}
+
+static const char *cost_of_step(struct arena *arena, const struct recording_cost *cost)
+{
+	return arena_format(arena, "%s of a step of %s (%.2f%%): %.0f calls at %.0f ns",
+		print_time(arena, cost->share * cost->step_ns), print_time(arena, cost->step_ns),
+		cost->share * 100, cost->calls, cost->call_ns);
+}
+
+static void report_cost(const struct analysis *analysis, FILE *out)
+{
+	struct arena *arena = (struct arena *)&analysis->timeline.arena;
+	struct recording_cost cost;
+
+	recording_cost_find(analysis, &cost);
+	if (cost.processes == 0)
+		return;
+	if (cost.pairs > 0)
+		print_paragraph(
+			arena_format(arena,
+				"Recording overhead: %.1f%% of a step (quartiles %.1f%% and %.1f%%), measured "
+				"in this run: stretches with recording and without took turns %zu times. %s.",
+				cost.measured * 100, cost.measured_low * 100, cost.measured_high * 100,
+				cost.pairs, cost_of_run(arena, &cost)),
+			2, out);
+	else
+		print_paragraph(
+			arena_format(arena,
+				"Recording overhead: about %s; %s. Estimated from a sample of calls, without "
+				"CUPTI's own time and the program's emptied caches (PMHOOK_COST=measure "
+				"measures all of it).",
+				isnan(cost.share) ? "- of a step" : cost_of_step(arena, &cost),
+				cost_of_run(arena, &cost)),
+			2, out);
+}
+
 void report_recording(struct analysis *analysis, FILE *out)
 {
 	struct arena *arena = &analysis->timeline.arena;
@@ -296,18 +330,7 @@ void report_recording(struct analysis *analysis, FILE *out)
 				totals.reads, print_time(arena, totals.read_ns),
 				print_time(arena, input_of_iteration(analysis, &totals))),
 			2, out);
-	if (totals.own_ns > 0)
-		print_paragraph(
-			arena_format(arena,
-				"Recording overhead: about %s of a run of %s (%.2f%%): %.0f ns per call, "
-				"and %s of %s to describe new operations.",
-				print_time(arena, (totals.own_ns + totals.new_ns) / totals.known),
-				print_time(arena, totals.run_ns / totals.known),
-				(totals.own_ns + totals.new_ns) / totals.run_ns * 100,
-				totals.calls > 0 ? totals.own_ns / totals.calls : 0,
-				print_time(arena, totals.new_ns / totals.known),
-				totals.elapsed ? "elapsed time" : "processor time"),
-			2, out);
+	report_cost(analysis, out);
 }
 
 static void add_windows(cJSON *object, const struct timeline *timeline)
@@ -356,6 +379,32 @@ static void add_losses(cJSON *object, const struct timeline *timeline)
 	losses_json(losses, object);
 }
 
+static void add_cost(const struct analysis *analysis, cJSON *object)
+{
+	struct recording_cost cost;
+	cJSON *item;
+
+	recording_cost_find(analysis, &cost);
+	if (cost.processes == 0)
+		return;
+	item = cJSON_AddObjectToObject(object, "recording");
+	cJSON_AddNumberToObject(item, "own_ns", cost.own_ns);
+	cJSON_AddNumberToObject(item, "new_ns", cost.new_ns);
+	cJSON_AddNumberToObject(item, "share", (cost.own_ns + cost.new_ns) / cost.run_ns);
+	if (!isnan(cost.call_ns))
+		cJSON_AddNumberToObject(item, "call_ns", cost.call_ns);
+	if (!isnan(cost.share)) {
+		cJSON_AddNumberToObject(item, "step_calls", cost.calls);
+		cJSON_AddNumberToObject(item, "step_share", cost.share);
+	}
+	if (cost.pairs > 0) {
+		cJSON_AddNumberToObject(item, "measured_step_share", cost.measured);
+		cJSON_AddNumberToObject(item, "measured_low", cost.measured_low);
+		cJSON_AddNumberToObject(item, "measured_high", cost.measured_high);
+		cJSON_AddNumberToObject(item, "measured_pairs", (double)cost.pairs);
+	}
+}
+
 void report_recording_json(const struct analysis *analysis, cJSON *object)
 {
 	struct totals totals = add_up(&analysis->timeline);
@@ -374,13 +423,5 @@ void report_recording_json(const struct analysis *analysis, cJSON *object)
 		cJSON_AddNumberToObject(input, "read_ns", totals.read_ns);
 		cJSON_AddNumberToObject(input, "iteration_ns", input_of_iteration(analysis, &totals));
 	}
-	if (totals.own_ns > 0) {
-		cJSON *cost = cJSON_AddObjectToObject(object, "recording");
-
-		cJSON_AddNumberToObject(cost, "own_ns", totals.own_ns);
-		cJSON_AddNumberToObject(cost, "new_ns", totals.new_ns);
-		cJSON_AddNumberToObject(cost, "share", (totals.own_ns + totals.new_ns) / totals.run_ns);
-		if (totals.calls > 0)
-			cJSON_AddNumberToObject(cost, "call_ns", totals.own_ns / totals.calls);
-	}
+	add_cost(analysis, object);
 }
