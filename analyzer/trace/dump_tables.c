@@ -28,8 +28,7 @@ void dump_functions(struct dump *dump, struct print_table *table)
 	size_t number = print_column(table, "number", "fn", PRINT_COUNT);
 	size_t count = print_column(table, "calls", "calls", PRINT_COUNT);
 	size_t distinct = print_column(table, "operations", "ops", PRINT_COUNT);
-	size_t with_addresses =
-		print_column(table, "sampled", any_placed(trace) ? "sampled" : NULL, PRINT_COUNT);
+	size_t with_addresses = print_column(table, "sampled", NULL, PRINT_COUNT);
 	size_t kind = print_column(table, "kind", "kind", PRINT_WORD);
 	size_t library = print_column(table, "library", "library", PRINT_WORD);
 	size_t name = print_column(table, "name", "name", PRINT_WORD);
