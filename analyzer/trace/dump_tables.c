@@ -90,7 +90,6 @@ void dump_operations(struct dump *dump, struct print_table *table)
 	size_t number = print_column(table, "number", "op", PRINT_COUNT);
 	size_t calls = print_column(table, "calls", "calls", PRINT_COUNT);
 	size_t devices = print_column(table, "device_intervals", "device", PRINT_COUNT);
-	size_t base = print_column(table, "base", any_placed(trace) ? "of op" : NULL, PRINT_COUNT);
 	size_t name = print_column(table, "function", "function", PRINT_WORD);
 	size_t values = print_column(table, "values", "values", PRINT_WORD);
 	size_t module = print_column(table, "module", any_module(trace) ? "module" : NULL, PRINT_WORD);
@@ -98,6 +97,7 @@ void dump_operations(struct dump *dump, struct print_table *table)
 	size_t own = print_column(table, "innermost_of", NULL, PRINT_WORD);
 	size_t outer = print_column(table, "outermost", any_python(trace) ? "outermost" : NULL, PRINT_WORD);
 	size_t site = print_column(table, "site", "site", PRINT_WORD);
+	size_t base = print_column(table, "base", any_placed(trace) ? "of op" : NULL, PRINT_COUNT);
 
 	for (size_t i = 1; i < trace->operation_count; i++) {
 		const struct trace_operation *operation = &trace->operations[i];
