@@ -75,7 +75,7 @@ static struct {
 	int64_t offset_ns; /* our time minus CUPTI's */
 } clock_before, clock_now;
 
-static _Atomic uint64_t times, links_seen, joined;
+static _Atomic uint64_t times, joined;
 static uint64_t last_joined; /* external id */
 
 bool pmh_activity_init(void)
@@ -111,7 +111,7 @@ uint64_t pmh_activity_joined(void)
 
 bool pmh_activity_unjoined(void)
 {
-	return atomic_load(&links_seen) == 0 && atomic_load(&times) + waiting_count >= 32;
+	return !pmh_join_any() && atomic_load(&times) + waiting_count >= 32;
 }
 
 /* ---- clock ---- */
@@ -333,8 +333,8 @@ static bool try_write(struct activity *a, bool late)
 {
 	struct graph *g = NULL;
 
-	if (!a->id && (a->id = pmh_join_id(a->cupti_correlation)))
-		atomic_fetch_add_explicit(&links_seen, 1, memory_order_relaxed);
+	if (!a->id)
+		a->id = pmh_join_id(a->cupti_correlation);
 	if (a->node) {
 		g = graph_of(a);
 		if (!g->known && (late || a->cupti_correlation != g->first_launch))
@@ -412,7 +412,6 @@ void pmh_activity_link(const CUpti_Activity *record)
 		r->externalKind != PMH_EXTERNAL_KIND)
 		return;
 	pmh_join_link(r->correlationId, r->externalId);
-	atomic_fetch_add_explicit(&links_seen, 1, memory_order_relaxed);
 }
 
 static void take_kernel(const CUpti_ActivityKernel10 *r)

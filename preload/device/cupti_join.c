@@ -34,7 +34,7 @@ static struct link {
 	_Atomic uint64_t id, check;
 } * links; /* by number */
 
-static _Atomic bool by_callbacks;
+static _Atomic bool by_callbacks, any_link;
 static bool all_calls; /* have records */
 
 /* Of the runtime's calls, by CUPTI's numbers: how often they were seen to enter the driver under their own
@@ -71,6 +71,8 @@ void pmh_join_link(uint32_t cupti_correlation, uint64_t id)
 {
 	struct link *l = &links[cupti_correlation % LINKS];
 
+	if (!atomic_load_explicit(&any_link, memory_order_relaxed))
+		atomic_store_explicit(&any_link, true, memory_order_relaxed);
 	atomic_store_explicit(&l->id, id, memory_order_relaxed);
 	atomic_store_explicit(&l->check, check_of(cupti_correlation, id), memory_order_relaxed);
 }
@@ -82,6 +84,11 @@ uint64_t pmh_join_id(uint32_t cupti_correlation)
 
 	return atomic_load_explicit(&l->check, memory_order_relaxed) == check_of(cupti_correlation, id) ? id
 													: 0;
+}
+
+bool pmh_join_any(void)
+{
+	return atomic_load_explicit(&any_link, memory_order_relaxed);
 }
 
 /* ---- around calls ---- */
@@ -105,7 +112,8 @@ void pmh_join_called(void *data, CUpti_CallbackDomain domain, CUpti_CallbackId n
 	const CUpti_CallbackData *c = call;
 
 	(void)data;
-	if (!pmh_self.announced)
+	/* a thread may launch without any call that is hooked */
+	if (!pmh_local.thread || !pmh_self.announced)
 		return;
 	if (domain == CUPTI_CB_DOMAIN_DRIVER_API && c->callbackSite == CUPTI_API_ENTER) {
 		pmh_join_link(c->correlationId, pmh_self.announced);

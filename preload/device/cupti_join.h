@@ -34,6 +34,9 @@ void pmh_join_end(void);
 /* CUPTI's number belongs to a call. Any thread. */
 void pmh_join_link(uint32_t cupti_correlation, uint64_t id);
 
+/* Whether there was any. */
+bool pmh_join_any(void);
+
 /* The external id of the call that CUPTI gave the number, 0: none is known. Any thread. */
 uint64_t pmh_join_id(uint32_t cupti_correlation);
 
