@@ -264,6 +264,7 @@ enum pm_entry_type {
 	PM_ENTRY_TOUCHES = 14,
 	PM_ENTRY_PYTHON = 15,
 	PM_ENTRY_PLACED = 16,
+	PM_ENTRY_TURN = 17,
 };
 
 struct pm_entry {
@@ -409,6 +410,17 @@ struct pm_entry_touches {
 	uint32_t number;
 	uint32_t byte_count;
 	unsigned char bytes[];
+};
+
+/*
+ * A stretch of the run with recording or without, of those that took turns (PMHOOK_COST=measure), in their order: how
+ * long it was, and how many hooked calls one thread made in it, the same thread in all of them. While nothing is recorded
+ * a window is closed (struct pm_entry_window).
+ */
+struct pm_entry_turn {
+	uint32_t is_recorded;
+	uint32_t calls;
+	uint64_t ns;
 };
 
 /*

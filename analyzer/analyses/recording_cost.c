@@ -44,6 +44,49 @@ static void find_step(const struct analysis *analysis, struct recording_cost *co
 	cost->step_ns = analysis_iteration(worker, 1).median;
 }
 
+static int by_value(const void *left, const void *right)
+{
+	const double a = *(const double *)left, b = *(const double *)right;
+
+	return a < b ? -1 : a > b;
+}
+
+/* The share of each pair of stretches: by how much less time a call of the program takes without recording.
+ */
+static size_t list_pairs(const struct timeline_process *process, double *shares)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i + 1 < process->turn_count; i += 2) {
+		const struct timeline_turn *with = &process->turns[i], *without = with + 1;
+
+		if (with->is_recorded && !without->is_recorded && with->calls > 0 && without->calls > 0 &&
+			with->ns > 0)
+			shares[count++] = 1 - without->ns / without->calls / (with->ns / with->calls);
+	}
+	return count;
+}
+
+/* Over the pairs of all processes. */
+static void find_measured(const struct timeline *timeline, struct recording_cost *cost)
+{
+	size_t room = 0;
+	double *shares;
+
+	for (size_t i = 0; i < timeline->process_count; i++)
+		room += timeline->processes[i].turn_count / 2;
+	shares = mem_alloc(room + 1, sizeof(*shares));
+	for (size_t i = 0; i < timeline->process_count; i++)
+		cost->pairs += list_pairs(&timeline->processes[i], shares + cost->pairs);
+	if (cost->pairs > 0) {
+		qsort(shares, cost->pairs, sizeof(*shares), by_value);
+		cost->measured = shares[cost->pairs / 2];
+		cost->measured_low = shares[cost->pairs / 4];
+		cost->measured_high = shares[cost->pairs * 3 / 4];
+	}
+	free(shares);
+}
+
 void recording_cost_find(const struct analysis *analysis, struct recording_cost *cost)
 {
 	*cost = (struct recording_cost){.calls = NAN, .step_ns = NAN, .share = NAN};
@@ -51,5 +94,6 @@ void recording_cost_find(const struct analysis *analysis, struct recording_cost 
 	if (cost->processes == 0)
 		return;
 	find_step(analysis, cost);
+	find_measured(&analysis->timeline, cost);
 	cost->share = cost->calls * cost->call_ns / cost->step_ns;
 }

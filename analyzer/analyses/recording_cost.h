@@ -3,8 +3,8 @@
  *
  * The hook times itself on every 64th call, and times each description of a new operation: so much of a step
  * is an estimate, which leaves out what CUPTI takes and what emptied caches cost the program. Where the run
- * was told to measure it (PMHOOK_COST=measure), stretches with recording and without took turns in it, and the
- * time per call of the program with recording over that without says it all.
+ * was told to measure it (PMHOOK_COST=measure), stretches with recording and without took turns in it, and
+ * the time per call of the program with recording over that without says it all.
  */
 #ifndef ANALYSES_RECORDING_COST_H
 #define ANALYSES_RECORDING_COST_H

@@ -22,7 +22,8 @@ static struct recorded count_recorded(const struct timeline *timeline)
 {
 	const struct timeline_process *process = &timeline->processes[0];
 	const struct timeline_window *windows = MEM_AT(timeline->windows, process->first_window);
-	int64_t begin_ns = windows[0].begin_ns, end_ns = begin_ns;
+	int64_t begin_ns = windows[0].begin_ns ? windows[0].begin_ns : INT64_MAX,
+		end_ns = windows[0].begin_ns;
 	struct recorded recorded = {
 		.first = windows[0].iteration, .last = windows[process->window_count - 1].iteration_end};
 

@@ -155,6 +155,12 @@ struct timeline_window {
 	uint32_t iteration, iteration_end; /* counted by the hook, 0: not counted */
 };
 
+/* A stretch of the run with recording or without, where they took turns: how long, and with how many calls. */
+struct timeline_turn {
+	bool is_recorded;
+	double ns, calls;
+};
+
 /* A step as a marker of the program or its profiler gives it. */
 struct timeline_step {
 	int64_t begin_ns, end_ns;
@@ -233,6 +239,8 @@ struct timeline_process {
 	size_t place_count;
 	uint32_t first_window, window_count; /* none: all of it was recorded */
 	struct timeline_gap gap;             /* what is missing */
+	const struct timeline_turn *turns;   /* in order of time */
+	size_t turn_count;
 	struct trace *trace; /* open as long as the timeline is, where not all of it was read; else NULL */
 	struct timeline_device *devices;     /* those that the data tell something of */
 	uint32_t device_count;

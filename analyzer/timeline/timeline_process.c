@@ -270,6 +270,17 @@ static void add_assumed(
 				keep(timeline, trace->notes[i] + strlen(word));
 }
 
+static void add_turns(struct timeline *timeline, const struct trace *trace, struct timeline_process *process)
+{
+	struct timeline_turn *turns = arena_alloc(&timeline->arena, trace->turn_count, sizeof(*turns));
+
+	for (size_t i = 0; i < trace->turn_count; i++)
+		turns[i] = (struct timeline_turn){trace->turns[i].is_recorded, (double)trace->turns[i].ns,
+			trace->turns[i].calls};
+	process->turns = turns;
+	process->turn_count = trace->turn_count;
+}
+
 void timeline_join_describe(struct timeline *timeline, struct timeline_join *join, uint32_t number)
 {
 	const struct trace *trace = join->trace;
@@ -320,6 +331,7 @@ void timeline_join_describe(struct timeline *timeline, struct timeline_join *joi
 	add_graphs(timeline, trace, bases);
 	add_places(timeline, trace, bases, process);
 	timeline_add_windows(timeline, trace, &join->stretches, process);
+	add_turns(timeline, trace, process);
 }
 
 void timeline_add(struct timeline *timeline, const struct trace *trace)

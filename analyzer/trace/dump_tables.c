@@ -340,6 +340,22 @@ void dump_graphs(struct dump *dump, struct print_table *table)
 		}
 }
 
+void dump_turns(struct dump *dump, struct print_table *table)
+{
+	size_t what = print_column(table, "recorded", "recorded", PRINT_WORD);
+	size_t ns = print_column(table, "ns", "ns", PRINT_COUNT);
+	size_t calls = print_column(table, "calls", "calls", PRINT_COUNT);
+
+	for (size_t i = 0; i < dump->trace->turn_count; i++) {
+		const struct trace_turn *turn = &dump->trace->turns[i];
+
+		print_row(table);
+		print_word(table, what, turn->is_recorded ? "yes" : "no");
+		print_number(table, ns, (double)turn->ns);
+		print_number(table, calls, turn->calls);
+	}
+}
+
 void dump_windows(struct dump *dump, struct print_table *table)
 {
 	size_t what = print_column(table, "what", "recording", PRINT_WORD);

@@ -27,6 +27,7 @@ void dump_entered(struct dump *dump, struct print_table *table);
 void dump_devices(struct dump *dump, struct print_table *table);
 void dump_statistics(struct dump *dump, struct print_table *table);
 void dump_graphs(struct dump *dump, struct print_table *table);
+void dump_turns(struct dump *dump, struct print_table *table);
 void dump_windows(struct dump *dump, struct print_table *table);
 
 #endif

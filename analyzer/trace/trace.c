@@ -468,6 +468,7 @@ void trace_close(struct trace *trace)
 	free(trace->communicators);
 	free(trace->graphs);
 	free(trace->windows);
+	free(trace->turns);
 	free(trace->addresses);
 	free(trace->lists);
 	free(trace->places);

@@ -88,6 +88,13 @@ struct trace_window {
 	uint64_t ticks;
 };
 
+/* A stretch of the run with recording or without (struct pm_entry_turn). */
+struct trace_turn {
+	bool is_recorded;
+	uint32_t calls;
+	uint64_t ns;
+};
+
 /* What a device is; 0 and "": not said. */
 struct trace_device {
 	int32_t device; /* as the process numbers it */
@@ -213,6 +220,8 @@ struct trace {
 	size_t graph_count;
 	struct trace_window *windows; /* in order of the file */
 	size_t window_count, window_room;
+	struct trace_turn *turns; /* likewise */
+	size_t turn_count, turn_room;
 	uint64_t *addresses; /* device addresses among arguments */
 	size_t address_count, address_room;
 	struct trace_list *lists;

@@ -276,6 +276,15 @@ static void parse_python(struct trace *trace, uint64_t offset, const unsigned ch
 	operation->outermost = entry.outermost;
 }
 
+static void parse_turn(struct trace *trace, const unsigned char *body)
+{
+	struct pm_entry_turn entry;
+
+	memcpy(&entry, body, sizeof(entry));
+	*MEM_PUSH(trace->turns, trace->turn_count, trace->turn_room) =
+		(struct trace_turn){entry.is_recorded != 0, entry.calls, entry.ns};
+}
+
 /* An operation keeps the first base it gets; trace.c makes sure that it is there. */
 static void parse_placed(struct trace *trace, uint64_t offset, const unsigned char *body)
 {
@@ -375,6 +384,7 @@ static void parse_entry(
 		[PM_ENTRY_TOUCHES] = sizeof(struct pm_entry_touches),
 		[PM_ENTRY_PYTHON] = sizeof(struct pm_entry_python),
 		[PM_ENTRY_PLACED] = sizeof(struct pm_entry_placed),
+		[PM_ENTRY_TURN] = sizeof(struct pm_entry_turn),
 	};
 	const char *text = NULL;
 	uint32_t number = 0;
@@ -458,6 +468,9 @@ static void parse_entry(
 		return;
 	case PM_ENTRY_PLACED:
 		parse_placed(trace, offset, body);
+		return;
+	case PM_ENTRY_TURN:
+		parse_turn(trace, body);
 		return;
 	case PM_ENTRY_DEVICE:
 		parse_device(trace, offset, body, size);

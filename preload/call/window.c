@@ -62,6 +62,17 @@ static void turn(bool open, uint32_t iteration)
 	errno = saved_errno;
 }
 
+void pmh_window_rest(bool rest)
+{
+	const int saved_errno = errno;
+
+	pmh_acquire(&lock);
+	pmh_window_entry(!rest, 0);
+	pmh_window_open = !rest;
+	pmh_release(&lock);
+	errno = saved_errno;
+}
+
 void pmh_profiler(bool on)
 {
 	if (strcmp(pmh_settings.window, "profiler") == 0)

@@ -14,6 +14,9 @@
 extern _Atomic bool pmh_window_open;
 void pmh_window_init(void);
 
+/* Recording of the whole run rests for a while (turns.h), or goes on. */
+void pmh_window_rest(bool rest);
+
 /* Whether pmh_window_count wants to see each operation of the device, to count iterations. */
 extern bool pmh_window_counts;
 void pmh_window_count(struct pmh_thread *self, uint32_t op);

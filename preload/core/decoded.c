@@ -3,6 +3,7 @@
  * what its plan does (describe/backend_plan.c), and cublasLt's matrix product, which its descriptors tell
  * (describe/matmul.c).
  */
+#include "call/turns.h"
 #include "describe/backend.h"
 #include "describe/matmul.h"
 #include "device/place.h"
@@ -27,6 +28,13 @@ PMH_EXPORT cudnnStatus_t cudnnBackendExecute(
 		return CUDNN_STATUS_NOT_INITIALIZED;
 	if (!pmh_wanted(&mark))
 		return real(handle, plan, pack);
+	if (pmh_rests(PM_KIND_COMPUTE, PM_ROLE_NONE)) {
+		struct pmh_thread *const self = pmh_rest_begin(&mark);
+
+		result = real(handle, plan, pack);
+		pmh_rest_end(self, &mark);
+		return result;
+	}
 	pmh_frame_begin(&mark);
 	known = backend_plan_of(plan);
 	if (known) {
@@ -62,6 +70,14 @@ PMH_EXPORT cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmul
 	if (!pmh_wanted(&mark))
 		return real(handle, matmul, alpha, a, a_layout, b, b_layout, beta, c, c_layout, d, d_layout,
 			algo, workspace, workspace_bytes, stream);
+	if (pmh_rests(PM_KIND_COMPUTE, PM_ROLE_NONE)) {
+		struct pmh_thread *const self = pmh_rest_begin(&mark);
+
+		result = real(handle, matmul, alpha, a, a_layout, b, b_layout, beta, c, c_layout, d, d_layout,
+			algo, workspace, workspace_bytes, stream);
+		pmh_rest_end(self, &mark);
+		return result;
+	}
 	pmh_frame_begin(&mark);
 	const struct pmh_matmul m = pmh_matmul(matmul, a_layout, d_layout, beta);
 	/* in the order of the row's labels */

@@ -10,6 +10,7 @@
 
 #include "call/group.h"
 #include "call/left.h"
+#include "call/turns.h"
 #include "call/window.h"
 #include "describe/backend.h"
 #include "describe/communicator.h"
@@ -62,9 +63,15 @@ static bool has_come(void)
 	return false;
 }
 
+/* Made inside of another call. Where that is let through itself nothing is to be known of it. */
+static bool is_let_through(const uint64_t *mark, const void *caller)
+{
+	return atomic_load_explicit(&pmh_resting, memory_order_relaxed) || pmh_is_inside(mark, caller);
+}
+
 bool pmh_wanted_slowly(const uint64_t *mark, const void *caller)
 {
-	if (!pmh_local.thread ? !has_come() : pmh_self.depth > 0 && pmh_is_inside(mark, caller))
+	if (!pmh_local.thread ? !has_come() : pmh_self.depth > 0 && is_let_through(mark, caller))
 		return false;
 	if (atomic_load_explicit(&pmh_state, memory_order_acquire) == PMH_UNDECIDED) {
 		pmh_frame_begin(mark);
@@ -259,6 +266,7 @@ static __attribute__((noinline)) void sampled(struct pmh_thread *self, const str
 		pmh_sigbus_begin();
 	if (own > described)
 		pmh_cost_sample(&self->own, own - described);
+	pmh_turns_check(self);
 }
 
 PMH_INLINE void leave(
@@ -365,6 +373,13 @@ PMH_INLINE void sample(struct pmh_thread *self)
 			return PM_MISSING_##library; \
 		if (!pmh_wanted(&pm_mark)) \
 			return pm_real PM_ARGUMENTS pairs; \
+		if (pmh_rests(PM_KIND_##kind, PM_ROLE_IN(__VA_ARGS__))) { \
+			struct pmh_thread *const pm_rests = pmh_rest_begin(&pm_mark); \
+			result pm_result = pm_real PM_ARGUMENTS pairs; \
+\
+			pmh_rest_end(pm_rests, &pm_mark); \
+			return pm_result; \
+		} \
 		struct pmh_thread *const pm_self = pmh_frame_begin(&pm_mark); \
 		sample(pm_self); \
 		const uint64_t pm_words[] = {PM_CALL_##name, PM_TRIPLES(PM_WORD, PM_OPEN values)}; \

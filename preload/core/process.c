@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "call/left.h"
+#include "call/turns.h"
 #include "call/window.h"
 #include "describe/backend.h"
 #include "describe/call_site.h"
@@ -245,6 +246,7 @@ static int decide(void)
 	pmh_device_init();
 	pmh_python_begin();
 	pmh_sample_begin();
+	pmh_turns_init();
 	return PMH_RECORDING;
 }
 
@@ -385,6 +387,7 @@ static void write_end(void *data)
 	if (state == PMH_RECORDING) {
 		pmh_device_finish(&pmh_self);
 		pmh_window_finish();
+		pmh_turns_finish();
 	}
 	footer.threads = pmh_thread_count();
 	/* threads that go on may record more of them meanwhile, and these would be no calls */

@@ -131,13 +131,16 @@ static bool under_another_tool(void)
 
 static bool enable_kinds(void)
 {
-	if (pmh_cupti.cuptiActivityRegisterCallbacks(pmh_cupti_requested, pmh_cupti_completed) !=
-		CUPTI_SUCCESS)
-		return false;
 	for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
 		if (pmh_cupti.cuptiActivityEnable(kinds[i]) != CUPTI_SUCCESS && i < NEEDED_KINDS)
 			return false;
 	return pmh_join_start();
+}
+
+static bool register_buffers(void)
+{
+	return pmh_cupti.cuptiActivityRegisterCallbacks(pmh_cupti_requested, pmh_cupti_completed) ==
+	       CUPTI_SUCCESS;
 }
 
 /* NULL, or why CUPTI is not used. */
@@ -163,8 +166,8 @@ static const char *start(uint32_t *version, uint64_t *clock_error_ns)
 	if (result != CUPTI_SUCCESS)
 		return "cannot subscribe to CUPTI";
 	*clock_error_ns = pmh_cupti_read_clock();
-	if (pmh_join_init() && pmh_activity_init() && *clock_error_ns < CLOCK_ERROR_NS && enable_kinds() &&
-		pmh_cupti_start_thread())
+	if (pmh_join_init() && pmh_activity_init() && *clock_error_ns < CLOCK_ERROR_NS &&
+		register_buffers() && enable_kinds() && pmh_cupti_start_thread())
 		return NULL;
 	pmh_cupti_disable();
 	pmh_cupti.cuptiUnsubscribe(pmh_cupti_subscriber);
@@ -279,6 +282,34 @@ void pmh_cupti_end(void)
 	errno = saved_errno;
 }
 
+/* ---- resting ---- */
+
+static _Atomic bool rest_wanted, rests;
+
+void pmh_cupti_rest(bool rest)
+{
+	atomic_store(&rest_wanted, rest);
+	pmh_cupti_wake();
+}
+
+bool pmh_cupti_rests(bool rest)
+{
+	return atomic_load(&pmh_cupti_state) != PMH_CUPTI_ON || atomic_load(&rests) == rest;
+}
+
+void pmh_cupti_turn(void)
+{
+	const bool rest = atomic_load(&rest_wanted);
+
+	if (rest == atomic_load(&rests))
+		return;
+	if (rest)
+		pmh_cupti_disable();
+	else if (!enable_kinds())
+		pmh_note("device: CUPTI records no more kernels after a rest");
+	atomic_store(&rests, rest);
+}
+
 /* ---- ending ---- */
 
 void pmh_cupti_finish(void)
@@ -337,6 +368,8 @@ void pmh_cupti_forget(void)
 {
 	if (atomic_load(&pmh_cupti_state) != PMH_CUPTI_UNTRIED)
 		atomic_store(&pmh_cupti_state, PMH_CUPTI_OFF);
+	atomic_store(&rest_wanted, false);
+	atomic_store(&rests, false);
 	pmh_cupti_forget_thread();
 	pmh_activity_forget();
 }

@@ -39,6 +39,10 @@ void pmh_cupti_end(void);
 /* The same for the end of an NCCL group: the work of all its calls begins now. */
 bool pmh_cupti_group_begin(const struct pmh_grouped *calls, unsigned call_count);
 
+/* No activities are recorded for a while (call/turns.h), or again; our thread sees to it. And whether it has. */
+void pmh_cupti_rest(bool rest);
+bool pmh_cupti_rests(bool rest);
+
 /* A handle may mean a new stream from now on. */
 void pmh_cupti_stream_created(void);
 
@@ -50,6 +54,9 @@ void pmh_cupti_finish(void);
 uint64_t pmh_cupti_times(void); /* written as records */
 
 /* ---- for the other sources of CUPTI ---- */
+
+/* By our thread: as pmh_cupti_rest has said last. */
+void pmh_cupti_turn(void);
 
 /* The functions of CUPTI in use: X(name, whether we can do without). */
 #define PMH_CUPTI_FUNCTIONS(X) \

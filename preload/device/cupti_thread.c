@@ -285,6 +285,7 @@ static void *serve(void *record)
 		}
 		idle_rounds = flush(0) || pushed_now != pushed_before ? 0 : idle_rounds + 1;
 		pushed_before = pushed_now;
+		pmh_cupti_turn();
 		check_joining();
 		pmh_join_round();
 		sleep_a_while(idle_rounds, pushed_before);
@@ -346,6 +347,11 @@ void pmh_cupti_give_up(void)
 }
 
 /* ---- what the others ask ---- */
+
+void pmh_cupti_wake(void)
+{
+	wake();
+}
 
 void pmh_cupti_pushed(void)
 {

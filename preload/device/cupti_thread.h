@@ -19,6 +19,9 @@ bool pmh_cupti_start_thread(void);
 /* Reads CUPTI's clock; returns how far off that may be, in ns. Our thread's, once it runs. */
 uint64_t pmh_cupti_read_clock(void);
 
+/* Has the next round come soon. */
+void pmh_cupti_wake(void);
+
 /* A call was announced to CUPTI. */
 void pmh_cupti_pushed(void);
 

@@ -28,6 +28,9 @@
 	X(cupti_join, "PMHOOK_CUPTI_JOIN", WORDS, "callback", "callback|external", \
 		"how a kernel of CUPTI's finds its call: callback: CUPTI calls the hook at each launch; external: CUPTI records " \
 		"each launch (for comparison)") \
+	X(cost, "PMHOOK_COST", WORDS, "estimate", "estimate|measure", \
+		"what the recording costs: estimate: from a sample of calls; measure: for some ten seconds stretches with " \
+		"recording and without take turns, and nothing is recorded in the latter") \
 	X(window, "PMHOOK_WINDOW", WINDOW, "all", "all|A-B|profiler|signal:NAME", \
 		"recording window: all; iterations A to B, counted from 1 by call repetition (A of about 10 or more: the " \
 		"first iterations establish the pattern); between the program's profiler start and stop; from a signal " \
@@ -38,8 +41,9 @@
 	X(python, "PMHOOK_PYTHON", WORDS, "on", "on|off", \
 		"in a Python process, record each operation's nn.Module and its callers") \
 	X(flow, "PMHOOK_FLOW", WORDS, "sample", "sample|all|off", \
-		"record which device memory kernels work on, from the arguments of their launches: of samples (the " \
-		"first 262144 launches, and 65536 each time the trace has doubled), of all launches, or not") \
+		"record which device memory calls work on: of samples (the first calls, until the loop has run several " \
+		"times without anything new, and others now and then); of all calls; off: of samples, but not what the " \
+		"arguments of kernels say") \
 	X(arguments, "PMHOOK_ARGUMENTS", WORDS, "off", "on|off", \
 		"record the command's arguments, with *** for the values of options whose names say key, token, secret, " \
 		"password or the like; off: only the program's name and, of Python, the script's") \

@@ -212,6 +212,13 @@ void pmh_window_entry(bool open, uint32_t iteration)
 	write_entry(PM_ENTRY_WINDOW, &fixed, sizeof fixed, NULL, 0);
 }
 
+void pmh_turn_entry(bool is_recorded, uint64_t ns, uint32_t calls)
+{
+	const struct pm_entry_turn fixed = {.is_recorded = is_recorded, .calls = calls, .ns = ns};
+
+	write_entry(PM_ENTRY_TURN, &fixed, sizeof fixed, NULL, 0);
+}
+
 void pmh_note(const char *text)
 {
 	write_entry(PM_ENTRY_NOTE, NULL, 0, text, strlen(text) + 1);

@@ -138,6 +138,7 @@ uint32_t pmh_touches_number(const uint8_t *bytes, uint32_t byte_count);
 void pmh_note(const char *text);
 void pmh_note_of(const char *key, const char *text); /* "key: text" */
 void pmh_window_entry(bool open, uint32_t iteration);
+void pmh_turn_entry(bool is_recorded, uint64_t ns, uint32_t calls);
 void pmh_device_entry(const struct pm_entry_device *device, const char *name);
 
 /*
