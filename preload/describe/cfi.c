@@ -1,7 +1,7 @@
 /*
- * Call frame information as compilers write it for functions: the DWARF standard, section 6.4, in the form of the
- * Linux Standard Base (.eh_frame). Every read is checked against the segment's bounds, and what is not one of the
- * usual instructions makes the rule unknown.
+ * Call frame information as compilers write it for functions: the DWARF standard, section 6.4, in the form of
+ * the Linux Standard Base (.eh_frame). Every read is checked against the segment's bounds, and what is not
+ * one of the usual instructions makes the rule unknown.
  */
 #include "cfi.h"
 
@@ -258,8 +258,9 @@ static bool read_common(struct table *t, uint64_t at, uint64_t end)
 		letter_count++;
 	t->code_unit = read_unsigned(&r);
 	t->data_unit = read_signed(&r);
-	if ((version == 1 ? read_bytes(&r, 1) : read_unsigned(&r)) != RETURN || (version != 1 && version != 3) ||
-		r.failed || letter_count == 0 || *(const char *)(uintptr_t)letters != 'z')
+	if ((version == 1 ? read_bytes(&r, 1) : read_unsigned(&r)) != RETURN ||
+		(version != 1 && version != 3) || r.failed || letter_count == 0 ||
+		*(const char *)(uintptr_t)letters != 'z')
 		return false;
 	after = read_unsigned(&r);
 	after += r.at;

@@ -1,7 +1,7 @@
 /*
- * How a function's frame is left, from the unwind table of its library: what a walk over the stack needs again and
- * again, without a lock, memory of its own or a system call. x86-64 only, and only what compilers write for
- * ordinary functions.
+ * How a function's frame is left, from the unwind table of its library: what a walk over the stack needs
+ * again and again, without a lock, memory of its own or a system call. x86-64 only, and only what compilers
+ * write for ordinary functions.
  */
 #ifndef CFI_H
 #define CFI_H
@@ -9,7 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The caller's stack pointer is a register plus cfa_offset; the address to return to lies 8 bytes below it. */
+/* The caller's stack pointer is a register plus cfa_offset; the address to return to lies 8 bytes below it.
+ */
 struct pmh_cfi_rule {
 	enum pmh_cfi_from {
 		PMH_CFI_UNKNOWN, /* it is not known here: libunwind may know */
@@ -22,8 +23,8 @@ struct pmh_cfi_rule {
 };
 
 /*
- * The rule at an address. `header` is the table's header (PT_GNU_EH_FRAME), which lies in the segment [start, end)
- * with all that it refers to; nothing else is read.
+ * The rule at an address. `header` is the table's header (PT_GNU_EH_FRAME), which lies in the segment [start,
+ * end) with all that it refers to; nothing else is read.
  */
 struct pmh_cfi_rule pmh_cfi_find(uint64_t address, uint64_t header, uint64_t start, uint64_t end);
 

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "budget.h"
 #include "call_site.h"
 #include "device.h"
 #include "guest/guest.h"
@@ -83,10 +84,16 @@ static uint32_t add_operation(uint64_t hash, const uint64_t *values, unsigned va
 	uint32_t number;
 
 	text[0] = 0;
-	pmh_python_names(is_work, &python);
-	pmh_python_begin_lines();
-	if (!pmh_self.ours)
-		pmh_call_site(python.callers, text, sizeof text);
+	if (pmh_budget_left()) {
+		pmh_python_names(is_work, &python);
+		pmh_python_begin_lines();
+		if (!pmh_self.ours)
+			pmh_call_site(python.callers, text, sizeof text);
+	} else {
+		python.frames = PMH_PYTHON_UNKNOWN;
+		python.module[0] = 0;
+		pmh_lose(PM_LOSS_BUDGET, 1);
+	}
 	number = pmh_operation_entry(hash, function, text, values + 1, value_count - 1);
 	if (number && pmh_coarse_kept)
 		keep_coarse(number, values, value_count);
@@ -145,13 +152,13 @@ static uint64_t placed_hash(const struct operation *o)
 	return pmh_hash_words(pmh_operation_seed(o->line) ^ PM_ENTRY_PLACED << 8, o->values, o->value_count);
 }
 
-/* Whether the call has addresses, and there is room for an operation with them. */
+/* Whether the call has addresses, and there is room and time for an operation with them. */
 static bool may_be_placed(const struct operation *o)
 {
 	uint64_t left[VALUES_MAX];
 
 	return o->has_addresses && o->value_count <= VALUES_MAX &&
-	       pmh_operation_count() < OPERATIONS_WITH_ADDRESSES &&
+	       pmh_operation_count() < OPERATIONS_WITH_ADDRESSES && pmh_budget_left() &&
 	       leave_out_addresses(o->values, o->value_count, left);
 }
 
@@ -180,7 +187,7 @@ static uint32_t describe(struct operation *o)
 	const struct pmh_moment begin = pmh_moment();
 
 	pmh_rarely(describe_operation, o);
-	pmh_new_cost_since(&pmh_self.new_cost, begin);
+	pmh_budget_spent(begin);
 	errno = saved_errno;
 	return o->number;
 }

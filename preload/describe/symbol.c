@@ -1,6 +1,6 @@
 /*
- * Of the program: mapped once, at the first name that is asked for, and kept: a running program's file cannot be written to.
- * Every size and offset in it is checked, as it may have been stripped or packed by any tool.
+ * Of the program: mapped once, at the first name that is asked for, and kept: a running program's file cannot
+ * be written to. Every size and offset in it is checked, as it may have been stripped or packed by any tool.
  */
 #include "symbol.h"
 
@@ -114,8 +114,8 @@ bool pmh_program_symbol(uint64_t address, uint64_t base, char *name, size_t name
 
 /* ---- what libraries export ---- */
 
-/* A library's symbols by where they begin: those of a piece of 2^shift bytes from `base` on are order[starts[i]] to
- * order[starts[i + 1]], in the order of the library's table. */
+/* A library's symbols by where they begin: those of a piece of 2^shift bytes from `base` on are
+ * order[starts[i]] to order[starts[i + 1]], in the order of the library's table. */
 struct exported {
 	uint64_t key; /* what library it is; 0: none */
 	const ElfW(Sym) * symbols;
@@ -128,7 +128,8 @@ struct exported {
 
 #define LIBRARIES 64
 #define SYMBOLS_MAX (1u << 24)
-#define PIECES_BACK 4096 /* functions are not longer than so many pieces, in each of which one begins in the mean */
+#define PIECES_BACK \
+	4096 /* functions are not longer than so many pieces, in each of which one begins in the mean */
 static struct exported libraries[LIBRARIES];
 static unsigned library_count;
 
@@ -217,8 +218,7 @@ static bool open_library(const struct link_map *map, struct exported *library)
 			hash = (const uint32_t *)d->d_un.d_ptr;
 	}
 	return hash && library->symbols && library->names && (uintptr_t)hash > map->l_addr &&
-	       (uintptr_t)library->symbols > map->l_addr &&
-	       sort_symbols(library, count_symbols(hash));
+	       (uintptr_t)library->symbols > map->l_addr && sort_symbols(library, count_symbols(hash));
 }
 
 /* Another library may come to lie where one was, hardly with the same name and the same tables. */

@@ -1,6 +1,6 @@
 /*
- * Functions by name: the program's own, from the symbol table of its file, which the dynamic linker does not load; and
- * what libraries export, as dladdr would find it, which reads all of a library's symbols each time.
+ * Functions by name: the program's own, from the symbol table of its file, which the dynamic linker does not
+ * load; and what libraries export, as dladdr would find it, which reads all of a library's symbols each time.
  */
 #ifndef SYMBOL_H
 #define SYMBOL_H
@@ -15,8 +15,8 @@ bool pmh_program_symbol(uint64_t address, uint64_t base, char *name, size_t name
 
 /*
  * The name of the exported function at an address in the library of a struct link_map, which is not unloaded
- * meanwhile. True and "": it exports none that lies there. False: it is not known, ask dladdr. The library's symbols
- * are sorted at the first question. Inside pmh_rarely.
+ * meanwhile. True and "": it exports none that lies there. False: it is not known, ask dladdr. The library's
+ * symbols are sorted at the first question. Inside pmh_rarely.
  */
 bool pmh_exported_symbol(const void *map, uint64_t address, char *name, size_t name_bytes);
 

@@ -17,6 +17,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "budget.h"
 #include "device_memory.h"
 #include "guest/guest.h"
 #include "guest/thread.h"
@@ -253,11 +254,11 @@ static void find_modules(struct buffer *b)
 	const int saved_errno = errno;
 	struct pmh_moment begin;
 
-	if (!pmh_python_is_running() || !pmh_address_asks(b->numbers, b->count))
+	if (!pmh_python_is_running() || !pmh_address_asks(b->numbers, b->count) || !pmh_budget_left())
 		return;
 	begin = pmh_moment();
 	pmh_rarely(name_addresses, b);
-	pmh_new_cost_since(&pmh_self.new_cost, begin);
+	pmh_budget_spent(begin);
 	errno = saved_errno;
 }
 
@@ -316,14 +317,39 @@ static uint32_t keep_addresses(struct buffer *b, struct pmh_memory_look *look, u
 	return count;
 }
 
+/* Whether the bytes are on the thread's stack, between here and its end: then they are there. */
+static bool is_on_stack(uint64_t from, size_t byte_count)
+{
+	const struct pmh_thread *self = &pmh_self;
+	const uint64_t here = (uintptr_t)__builtin_frame_address(0);
+
+	return here >= self->stack_start && here < self->stack_end && from > here && from < self->stack_end &&
+	       byte_count <= self->stack_end - from;
+}
+
+/* A sanitizer knows of each variable on the stack which bytes are the program's. */
+__attribute__((no_sanitize("address", "thread"))) static void load_words(
+	uint64_t *words, const void *source, size_t byte_count)
+{
+	const volatile unsigned char *from = source;
+
+	for (size_t i = 0; i < byte_count; i++)
+		((unsigned char *)words)[i] = from[i];
+}
+
 /* Reads our own memory, which may not be there. */
 static bool read_words(uint64_t *words, const void *source, size_t byte_count)
 {
 	const int saved_errno = errno;
 	struct iovec local = {.iov_base = words, .iov_len = byte_count};
 	struct iovec remote = {.iov_base = (void *)(uintptr_t)source, .iov_len = byte_count};
-	const bool ok = process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)byte_count;
+	bool ok;
 
+	if (is_on_stack((uintptr_t)source, byte_count)) {
+		load_words(words, source, byte_count);
+		return true;
+	}
+	ok = process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)byte_count;
 	errno = saved_errno;
 	return ok;
 }
@@ -336,7 +362,7 @@ uint8_t pmh_table_sampled(const void *source, size_t byte_count)
 	uint32_t count;
 	int tries = 0;
 
-	if (!word_count || (b = own_buffer(&pmh_self)) == NULL ||
+	if (!word_count || !pmh_sample_take() || (b = own_buffer(&pmh_self)) == NULL ||
 		!read_words(b->table, source, word_count * sizeof(uint64_t)))
 		return 0;
 	do

@@ -356,8 +356,8 @@ static uint64_t stack_pointer(const struct pmh_context *from)
 /* ---- walking ---- */
 
 /*
- * libunwind holds back signals around each step, two system calls, and reads the table anew. So rules of ordinary
- * frames are read and kept here, and what has another rule is left to it.
+ * libunwind holds back signals around each step, two system calls, and reads the table anew. So rules of
+ * ordinary frames are read and kept here, and what has another rule is left to it.
  */
 #if defined(__x86_64__)
 #define RULES 8192u
@@ -374,9 +374,9 @@ static struct pmh_cfi_rule rule_at(uint64_t address)
 	if (known->address == address)
 		return known->rule;
 	known->address = address;
-	known->rule = object_at(address, &object) ? pmh_cfi_find(address, object.header, object.table_start,
-							    object.table_end)
-						  : (struct pmh_cfi_rule){.from = PMH_CFI_UNKNOWN};
+	known->rule = object_at(address, &object)
+			      ? pmh_cfi_find(address, object.header, object.table_start, object.table_end)
+			      : (struct pmh_cfi_rule){.from = PMH_CFI_UNKNOWN};
 	return known->rule;
 }
 

@@ -66,8 +66,8 @@ void pmh_quiet_begin(void)
 		return;
 	}
 	saved_errno = errno;
-	/* the system call, as libc's function leaves out the signals that it uses itself, for cancellation; a thread of
-	 * our own has none to hold back */
+	/* the system call, as libc's function leaves out the signals that it uses itself, for cancellation; a
+	 * thread of our own has none to hold back */
 	if (!self->thread || !self->thread->ours)
 		syscall(SYS_rt_sigprocmask, SIG_BLOCK, &waiting, &before, sizeof before);
 	self->signals = before;

@@ -101,7 +101,8 @@ struct pmh_thread {
 	struct {
 		const uint64_t *outer, *mark;
 		const void *caller;
-	} trusted;                       /* the last call inside of another of which it was looked for */
+	} trusted; /* the last call inside of another of which it was looked for */
+	bool never_reads_python;         /* it is not the thread of which that is safe */
 	uint64_t stack_start, stack_end; /* the mapping of the stack that it was last unwound on */
 	struct pmh_map chunk;
 	struct pm_chunk

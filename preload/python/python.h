@@ -124,12 +124,12 @@ struct pmh_python {
 #define PMH_PYTHON_LINES 64
 
 struct pmh_python_class {
-	uint64_t address; /* 0: none */
+	uint64_t address;     /* 0: none */
 	uint64_t bases, name; /* tell it from another at the same address */
 	uint64_t flags, cached_keys;
 	int64_t dict_offset, basic_bytes;
 	unsigned look_number; /* the look in which it was last found to be the same */
-	bool is_module; /* nn.Module is among its bases */
+	bool is_module;       /* nn.Module is among its bases */
 };
 
 /*
@@ -140,9 +140,9 @@ struct pmh_python_class {
 struct pmh_python_look {
 	const struct pmh_python *python;
 	bool failed;
-	bool is_own; /* of the calling thread, which may load what its frames hold (pmh_python_own) */
+	bool is_own;     /* of the calling thread, which may load what its frames hold (pmh_python_own) */
 	unsigned number; /* of looks so far */
-	bool is_loaded; /* what is read now is loaded, not fetched */
+	bool is_loaded;  /* what is read now is loaded, not fetched */
 	unsigned reads_left, fetches_left;  /* bound every walk, whatever the memory holds */
 	uint64_t known_self, known_modules; /* where these words were met */
 	uint64_t module_class;              /* nn.Module itself, once met */
@@ -158,17 +158,17 @@ struct pmh_python_look {
 void pmh_python_look(struct pmh_python_look *look, const struct pmh_python *python);
 
 /*
- * Between these two reads are plain loads, in a look whose is_own is set. Nests: begin returns what end wants.
- * For what is there as long as the calling thread is in its call, and nothing else:
- *  - the thread's state and its frames, which nobody else takes away (python_line.c says of which thread that is
- *    so) and which wait for the call to return;
- *  - each frame's code, which the frame holds, and what that code holds and never changes: its names, its file's
- *    name and its table of lines;
- *  - the slots of the frame's local variables, the first words of the object in such a slot, which the slot holds,
- *    and of a cell there, its content's address.
- * Fetched, as another thread may change them and free what was there: dictionaries and values of attributes, what
- * they refer to, what a cell refers to, and classes' lists of bases. An object whose type is not the one expected is
- * not read further; a look ends where one is not as it should be.
+ * Between these two reads are plain loads, in a look whose is_own is set. Nests: begin returns what end
+ * wants. For what is there as long as the calling thread is in its call, and nothing else:
+ *  - the thread's state and its frames, which nobody else takes away (python_line.c says of which thread that
+ * is so) and which wait for the call to return;
+ *  - each frame's code, which the frame holds, and what that code holds and never changes: its names, its
+ * file's name and its table of lines;
+ *  - the slots of the frame's local variables, the first words of the object in such a slot, which the slot
+ * holds, and of a cell there, its content's address. Fetched, as another thread may change them and free what
+ * was there: dictionaries and values of attributes, what they refer to, what a cell refers to, and classes'
+ * lists of bases. An object whose type is not the one expected is not read further; a look ends where one is
+ * not as it should be.
  */
 static inline bool pmh_python_own_begin(struct pmh_python_look *look)
 {
@@ -183,9 +183,9 @@ static inline void pmh_python_own_end(struct pmh_python_look *look, bool before)
 }
 
 /*
- * A later look with the same storage and the same interpreter: of what was met before only classes are kept, each of
- * which is compared when it is met again, the lines of instructions, and the words, which the program's text holds. The
- * first one has all zeros.
+ * A later look with the same storage and the same interpreter: of what was met before only classes are kept,
+ * each of which is compared when it is met again, the lines of instructions, and the words, which the
+ * program's text holds. The first one has all zeros.
  */
 void pmh_python_look_again(struct pmh_python_look *look, const struct pmh_python *python);
 
@@ -212,8 +212,8 @@ bool pmh_python_is_word(struct pmh_python_look *look, uint64_t object, const cha
 uint64_t pmh_python_item_count(struct pmh_python_look *look, uint64_t tuple);
 uint64_t pmh_python_item(struct pmh_python_look *look, uint64_t tuple, uint64_t i);
 
-/* An object's class, NULL if it has none that is believed. Valid until the next call. Its list of bases is never
- * loaded, but where the object is the thread's own what else the class has may be. */
+/* An object's class, NULL if it has none that is believed. Valid until the next call. Its list of bases is
+ * never loaded, but where the object is the thread's own what else the class has may be. */
 const struct pmh_python_class *pmh_python_class(struct pmh_python_look *look, uint64_t object);
 
 /* The last part of a class's name. */

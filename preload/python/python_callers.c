@@ -51,9 +51,9 @@ static uint32_t read_number(struct pmh_python_look *look, struct bytes *b)
 
 /*
  * The line of an instruction, so many bytes behind the first one. A table of lines has an entry for each few
- * instructions: a byte with bit 7 set, the form in bits 3 to 6 and in bits 0 to 2 how many units of 2 bytes, less one;
- * then what goes by the form, without bit 7. Forms 10 to 12 are that many lines less 10 further on, 13 and 14 are
- * followed by a signed number of lines, 15 has no line, others stay on the line.
+ * instructions: a byte with bit 7 set, the form in bits 3 to 6 and in bits 0 to 2 how many units of 2 bytes,
+ * less one; then what goes by the form, without bit 7. Forms 10 to 12 are that many lines less 10 further on,
+ * 13 and 14 are followed by a signed number of lines, 15 has no line, others stay on the line.
  */
 static uint32_t read_lines(
 	struct pmh_python_look *look, uint64_t table, uint64_t instruction, uint32_t first_line)
@@ -128,7 +128,8 @@ static bool append_frame(struct pmh_python_look *look, const struct pmh_python_f
 	char name[PMH_PYTHON_NAME], file[PMH_PYTHON_PATH], where[32] = "";
 	const bool before = pmh_python_own_begin(look);
 	const bool named = pmh_python_text(look,
-		pmh_python_word(look, frame->code + look->python->at->code_qualified_name), name, sizeof name);
+		pmh_python_word(look, frame->code + look->python->at->code_qualified_name), name,
+		sizeof name);
 	const char *base;
 	uint32_t line;
 	int n;

@@ -205,7 +205,8 @@ static uint64_t hash_object(const struct pmh_python_offsets *at, uint64_t hash, 
 /* The first argument. Before 3.11 it may have moved to a cell, behind the other variables. */
 static uint64_t hash_self(const struct pmh_python_offsets *at, uint64_t hash, uint64_t frame, uint64_t code)
 {
-	const uint64_t locals = frame + at->frame_locals, local_count = load_half(code + at->code_local_count);
+	const uint64_t locals = frame + at->frame_locals,
+		       local_count = load_half(code + at->code_local_count);
 	const uint64_t first = local_count ? load(locals) : 0;
 	uint64_t cells, cell_count;
 
@@ -310,8 +311,11 @@ void pmh_python_begin_lines(void)
 	struct pmh_python_line line;
 	uint64_t words[WORDS];
 
-	if (pmh_self.reads_python || pmh_self.ours || tries >= TRIES || syscall(SYS_gettid) != getpid() ||
-		!pmh_python_reading(&reading))
+	if (pmh_self.reads_python || pmh_self.ours || pmh_self.never_reads_python || tries >= TRIES)
+		return;
+	/* asked once, not for each operation: and `reading` is the first thread's */
+	pmh_self.never_reads_python = syscall(SYS_gettid) != getpid() || !pmh_python_reading(&reading);
+	if (pmh_self.never_reads_python)
 		return;
 	tries++;
 	/* a look says that the words are there, so loads may follow */
@@ -333,4 +337,5 @@ void pmh_python_forget_lines(void)
 	line_count = 0;
 	ended = false;
 	tries = 0;
+	pmh_self.never_reads_python = false;
 }

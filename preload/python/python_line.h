@@ -17,9 +17,10 @@ PMH_INLINE uint32_t pmh_python_line(void)
 }
 
 /*
- * A hash of the frames that the calling thread is in: their code, where in it they are, and the objects that their
- * methods are called on. Two stacks with one hash have the same names, as long as the program does not put other
- * objects where those were. 0: the thread is not one that is read, or has too many frames. No system call.
+ * A hash of the frames that the calling thread is in: their code, where in it they are, and the objects that
+ * their methods are called on. Two stacks with one hash have the same names, as long as the program does not
+ * put other objects where those were. 0: the thread is not one that is read, or has too many frames. No
+ * system call.
  */
 uint64_t pmh_python_stack(void);
 

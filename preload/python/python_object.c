@@ -104,7 +104,8 @@ static const unsigned char *fetch_block(struct pmh_python_look *look, uint64_t a
 	return look->blocks[place];
 }
 
-/* One page that a string or a table of lines lies in may be followed by none: no byte is loaded that was not asked for. */
+/* One page that a string or a table of lines lies in may be followed by none: no byte is loaded that was not
+ * asked for. */
 static void load(uint64_t from, void *to, size_t byte_count)
 {
 	if (byte_count == 8)

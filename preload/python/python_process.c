@@ -45,9 +45,10 @@ static _Atomic bool is_pytorch_settled;     /* its folder is known, or not to be
 static atomic_ullong loaded_count;          /* libraries that there were when it was last looked for */
 
 /*
- * What was found for a stack of the thread whose frames are loaded (python_line.h), which has this for itself. The
- * modules may have been put elsewhere in their tree since, or be others at the same addresses: so it holds for a
- * while only, long for a program that makes many operations and short for one that makes another network.
+ * What was found for a stack of the thread whose frames are loaded (python_line.h), which has this for
+ * itself. The modules may have been put elsewhere in their tree since, or be others at the same addresses: so
+ * it holds for a while only, long for a program that makes many operations and short for one that makes
+ * another network.
  */
 #define STACKS 1024u
 #define HOLDS_NS 1000000000u
