@@ -560,7 +560,7 @@ struct pm_footer {
 	X(LEFT, TIMES, "of calls that did not return") \
 	X(THREADS, RECORDS, "of threads for which there was no memory") \
 	X(RING, RECORDS, "more threads at once than PMHOOK_RING_MB has room for") \
-	X(BUDGET, DETAILS, "new operations without call site and layer: describing them took 1% of the run")
+	X(BUDGET, DETAILS, "call site and layer of new operations, which had taken 1% of the run")
 
 /* Name, and what the class is called. */
 #define PM_FORMAT_LOSS_CLASSES(X) \

@@ -1,0 +1,97 @@
+#!/bin/sh
+# Steps that are all alike make no system call of ours, from C and from Python, but for the trace, which grows by a chunk of a mebibyte at a
+# time; a new operation makes four (its thread's signals are held back once, its processor time is read twice), and its call site has the
+# frames behind one with a routine for exceptions; and what is new takes no more than its share of a run.
+set -eu
+. "$SOURCE/tests/preload.sh"
+[ -z "$PM_SANITIZE" ] || { echo "a sanitizer's own system calls would be counted" && exit 77; }
+command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null || { echo "no strace, or it may not trace" && exit 77; }
+bin=$BUILD/bin
+bad=0
+export PMHOOK_DEVICE=none PMHOOK_FILES=off PYTHONDONTWRITEBYTECODE=1
+CHUNK_CALLS=24 # what it takes to begin another chunk
+FETCHES=100    # of Python's dictionaries, however many operations are new
+
+fail() {
+	echo "not ok: $*"
+	bad=1
+}
+
+# calls NAME LIBRARIES COMMAND...: its system calls in NAME.calls, its trace's bytes in NAME.bytes
+calls() {
+	into=$1 libraries=$2
+	shift 2
+	rm -rf traces
+	mkdir traces
+	PMHOOK_OUT=$SCRATCH/traces strace -f -c -E LD_PRELOAD="$libraries" -o "$into.calls" "$@" >"$into.out" 2>&1 || fail "$into: $(cat "$into.out")"
+	cat traces/*.pmtrace 2>/dev/null | wc -c >"$into.bytes"
+}
+
+# count NAME [CALL]: how often, or all
+count() {
+	awk -v call="${2:-total}" '$NF == call { n = $4 } END { print n + 0 }' "$1.calls"
+}
+
+# more NAME [CALL]: of the long run than of the short one
+more() {
+	echo $(($(count "$1.long" ${2:+"$2"}) - $(count "$1.short" ${2:+"$2"})))
+}
+
+# steps NAME COMMAND...: the number of steps comes last
+steps() {
+	name=$1
+	shift
+	for with in plain hooked; do
+		libraries=$BUILD/tests/libnull.so
+		[ $with = plain ] || libraries=$HOOK:$libraries
+		calls "$name.$with.short" "$libraries" "$@" 1000
+		calls "$name.$with.long" "$libraries" "$@" 11000
+	done
+	grown=$(($(cat "$name.hooked.long.bytes") - $(cat "$name.hooked.short.bytes")))
+	ours=$(($(more "$name.hooked") - $(more "$name.plain")))
+	allowed=$(((grown / 1048576 + 1) * CHUNK_CALLS))
+	[ $grown -gt 1000000 ] || fail "$name: 10000 steps are $grown bytes of trace"
+	[ $ours -le $allowed ] || fail "$name: $ours system calls in 10000 steps and $grown bytes of trace"
+}
+
+# operations NAME COMMAND...: likewise, of operations
+operations() {
+	name=$1
+	shift
+	calls "$name.short" "$HOOK:$BUILD/tests/libnull.so" "$@" 500
+	calls "$name.long" "$HOOK:$BUILD/tests/libnull.so" "$@" 1500
+	[ "$(more "$name" rt_sigprocmask)" -le $((2000 + CHUNK_CALLS)) ] || fail "$name: $(more "$name" rt_sigprocmask) rt_sigprocmask for 1000 operations"
+	[ "$(more "$name" process_vm_readv)" -le $FETCHES ] || fail "$name: $(more "$name" process_vm_readv) process_vm_readv for 1000 operations"
+	[ "$(more "$name")" -le $((4000 + FETCHES + 2 * CHUNK_CALLS)) ] || fail "$name: $(more "$name") system calls for 1000 operations"
+	"$bin/print_names" traces/*.pmtrace >"$name.names" 2>/dev/null
+	[ "$(wc -l <"$name.names")" = 1500 ] || fail "$name: $(wc -l <"$name.names") operations"
+}
+
+steps c "$bin/syscalls_host" steady
+operations c_new "$bin/syscalls_host" fresh
+[ "$(cut -f 3 c_new.names | sort -u)" = "in_frames_with_cleanup < fresh < main" ] || fail "call sites: $(cut -f 3 c_new.names | sort -u | head -n 3)"
+
+python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null) || python=
+if [ "$python" ]; then
+	host="$SOURCE/tests/hook/syscalls.py $BUILD/lib/libsyscalls_library.so"
+	# shellcheck disable=SC2086
+	steps python "$python" -S $host steady
+	# shellcheck disable=SC2086
+	operations python_new "$python" -S $host fresh
+	[ "$(cut -f 2 python_new.names | sort | uniq -c | awk '{ printf "%s %s,", $1, $2 }')" = "$(seq 0 9 | sed 's/.*/150 net.blocks.&/' | paste -s -d , -)," ] ||
+		fail "modules: $(cut -f 2 python_new.names | sort | uniq -c | head -n 12)"
+fi
+
+# the clock goes a thousand times as fast, so ten seconds are over at once
+rm -rf traces
+mkdir traces
+HOOK=$BUILD/lib/libfast_clock.so:$HOOK
+PMHOOK_OUT=$SCRATCH/traces with_hook "$bin/syscalls_host" fresh_for 300
+"$bin/trace_look" traces/*.pmtrace >look
+"$bin/print_names" traces/*.pmtrace >names 2>/dev/null
+lost=$(awk '$1 == "loss" && $2 == "BUDGET" { print $3 }' look)
+bare=$(awk -F '\t' '$3 == ""' names | wc -l)
+[ "${lost:-0}" -gt 0 ] || fail "no operation is beyond the budget: $(grep '^loss' look)"
+[ "${lost:-0}" = "$bare" ] || fail "$bare operations without a call site, and ${lost:-0} are said to be lost"
+"$bin/pmanalyze" report traces/*.pmtrace 2>&1 | tr -s '\n ' '  ' | grep -q 'had taken 1% of the run' || fail "the report does not say it: $("$bin/pmanalyze" report traces/*.pmtrace 2>&1)"
+exit $bad
