@@ -122,6 +122,7 @@ struct pmh_python {
 #define PMH_PYTHON_BLOCKS (1 << PMH_PYTHON_BLOCKS_LOG)
 #define PMH_PYTHON_CLASSES 64
 #define PMH_PYTHON_LINES 64
+#define PMH_PYTHON_ANSWERS 1024
 
 struct pmh_python_class {
 	uint64_t address;     /* 0: none */
@@ -151,6 +152,17 @@ struct pmh_python_look {
 		uint64_t table, instruction;
 		uint32_t first_line, line;
 	} places[PMH_PYTHON_LINES]; /* of which the line was found */
+	/*
+	 * What was found in dictionaries of the program's modules: where the moments of looks are known
+	 * (now_ns not 0), answers hold for a while, as modules may be put elsewhere in their tree, or others
+	 * come to their addresses.
+	 */
+	uint64_t now_ns;
+	struct pmh_python_answer {
+		uint64_t question, of, about; /* question 0: none */
+		uint64_t found_ns;
+		char text[128]; /* "": no */
+	} answers[PMH_PYTHON_ANSWERS];
 	uint64_t block_address[PMH_PYTHON_BLOCKS];
 	unsigned char blocks[PMH_PYTHON_BLOCKS][PMH_PYTHON_BLOCK];
 };

@@ -92,14 +92,41 @@ static bool open_submodules(
 		       submodules);
 }
 
-/* A class that the frame's own variable holds is compared by loads, and is known then. */
-static void meet_class(struct pmh_python_look *look, const struct pmh_python_frame *frame, uint64_t self)
-{
-	const bool before = pmh_python_own_begin(look);
+/* ---- answers that are known ---- */
 
-	if (pmh_python_word(look, frame->address + look->python->at->frame_locals) == self)
-		pmh_python_class(look, self);
-	pmh_python_own_end(look, before);
+#define HOLDS_NS 1000000000u
+
+enum { IS_MODULE = 1, PATH_BELOW, NAME_OF_ATTRIBUTE, NAME_OF_VARIABLE };
+
+static struct pmh_python_answer *place_of(
+	struct pmh_python_look *look, uint64_t question, uint64_t of, uint64_t about)
+{
+	const uint64_t hash = (of / 16 * 0x9e3779b97f4a7c15u + about / 16) * 0xd6e8feb86659fd93u + question;
+
+	return &look->answers[(hash >> 32) % PMH_PYTHON_ANSWERS];
+}
+
+/* The answer, "" for no; NULL: it is not known. */
+static const char *known_answer(struct pmh_python_look *look, uint64_t question, uint64_t of, uint64_t about)
+{
+	const struct pmh_python_answer *a = place_of(look, question, of, about);
+
+	return look->now_ns && a->question == question && a->of == of && a->about == about &&
+			       look->now_ns - a->found_ns < HOLDS_NS
+		       ? a->text
+		       : NULL;
+}
+
+static void keep_answer(
+	struct pmh_python_look *look, uint64_t question, uint64_t of, uint64_t about, const char *text)
+{
+	struct pmh_python_answer *a = place_of(look, question, of, about);
+	const size_t text_bytes = strlen(text) + 1;
+
+	if (look->failed || text_bytes > sizeof a->text)
+		return;
+	*a = (struct pmh_python_answer){question, of, about, look->now_ns, ""};
+	memcpy(a->text, text, text_bytes);
 }
 
 static bool is_module(struct pmh_python_look *look, uint64_t object)
@@ -108,6 +135,28 @@ static bool is_module(struct pmh_python_look *look, uint64_t object)
 	struct pmh_python_table submodules;
 
 	return class && class->is_module && open_submodules(look, object, &submodules);
+}
+
+/* The same of a frame's `self`. An object that the frame's own variable holds says by loads what class it
+ * has, and that class whether it is the one that it was. */
+static bool is_self_module(struct pmh_python_look *look, const struct pmh_python_frame *frame, uint64_t self)
+{
+	const bool before = pmh_python_own_begin(look);
+	const char *known = NULL;
+	uint64_t class = 0;
+	bool is;
+
+	if (pmh_python_word(look, frame->address + look->python->at->frame_locals) == self) {
+		class = pmh_python_class(look, self) ? pmh_python_type(look, self) : 0;
+		known = known_answer(look, IS_MODULE, self, class);
+	}
+	pmh_python_own_end(look, before);
+	if (known && class)
+		return known[0] != 0;
+	is = is_module(look, self);
+	if (class)
+		keep_answer(look, IS_MODULE, self, class, is ? "yes" : "");
+	return is;
 }
 
 /* ---- the path ---- */
@@ -169,45 +218,86 @@ static bool extend_at(struct pmh_python_look *look, struct path *path, uint64_t 
 	return false;
 }
 
-static bool extend(struct pmh_python_look *look, struct path *path, uint64_t module)
+static bool find_below(struct pmh_python_look *look, struct path *path, uint64_t module)
 {
 	path->visits_left = VISITS_MAX;
 	for (unsigned depth = 1; depth <= DEPTH_MAX; depth++)
-		if (extend_at(look, path, module, depth)) {
-			path->outermost = module;
+		if (extend_at(look, path, module, depth))
 			return true;
-		}
 	return false;
+}
+
+static bool extend(struct pmh_python_look *look, struct path *path, uint64_t module)
+{
+	const char *known = known_answer(look, PATH_BELOW, module, path->outermost);
+	struct path piece = {.outermost = path->outermost, .begin = sizeof piece.text - 1};
+
+	if (!known) {
+		find_below(look, &piece, module);
+		known = piece.text + piece.begin;
+		keep_answer(look, PATH_BELOW, module, path->outermost, known);
+	}
+	if (!known[0])
+		return false;
+	put_in_front(look, path, known);
+	path->outermost = module;
+	return true;
 }
 
 /* ---- the name of the outermost module ---- */
 
-/* The name of the frame's variable that holds an object, 0: none. */
-static uint64_t find_variable(
-	struct pmh_python_look *look, const struct pmh_python_frame *frame, uint64_t object)
+/* The name of a key, "" where there is none, or it is too long. */
+static void name_key(struct pmh_python_look *look, uint64_t key, char name[PMH_PYTHON_NAME])
 {
-	const uint64_t namespace = frame->address + look->python->at->frame_namespace;
-	struct pmh_python_table table;
-
-	/* the variables of a file are in a dictionary */
-	if (frame->slot_count == 0)
-		return pmh_python_dict(look, pmh_python_word(look, namespace), &table)
-			       ? pmh_python_key_of(look, table, object)
-			       : 0;
-	for (uint64_t i = 0; i < frame->slot_count && i < SLOTS_MAX; i++)
-		if (slot_value(look, frame, i) == object)
-			return slot_name(look, frame, i);
-	return 0;
+	name[0] = 0;
+	if (key)
+		pmh_python_text(look, key, name, PMH_PYTHON_NAME);
 }
 
-/* The name of the attribute of the frame's `self` that holds an object, 0: none. */
-static uint64_t find_attribute(
-	struct pmh_python_look *look, const struct pmh_python_frame *frame, uint64_t object)
+/* The name of the frame's variable that holds an object, "": none. */
+static void find_variable(struct pmh_python_look *look, const struct pmh_python_frame *frame, uint64_t object,
+	char name[PMH_PYTHON_NAME])
 {
+	const bool before = pmh_python_own_begin(look);
+	const uint64_t namespace = pmh_python_word(look, frame->address + look->python->at->frame_namespace);
+	const char *known = NULL;
 	struct pmh_python_table table;
-	uint64_t self = find_self(look, frame);
+	uint64_t key = 0;
 
-	return self && pmh_python_attributes(look, self, &table) ? pmh_python_key_of(look, table, object) : 0;
+	for (uint64_t i = 0; i < frame->slot_count && i < SLOTS_MAX && !key; i++)
+		if (slot_value(look, frame, i) == object)
+			key = slot_name(look, frame, i);
+	name_key(look, key, name);
+	pmh_python_own_end(look, before);
+	/* the variables of a file are in a dictionary */
+	if (frame->slot_count > 0)
+		return;
+	known = known_answer(look, NAME_OF_VARIABLE, namespace, object);
+	if (known) {
+		memcpy(name, known, strlen(known) + 1);
+		return;
+	}
+	if (pmh_python_dict(look, namespace, &table))
+		name_key(look, pmh_python_key_of(look, table, object), name);
+	keep_answer(look, NAME_OF_VARIABLE, namespace, object, name);
+}
+
+/* The name of the attribute of the frame's `self` that holds an object, "": none. */
+static void find_attribute(struct pmh_python_look *look, const struct pmh_python_frame *frame,
+	uint64_t object, char name[PMH_PYTHON_NAME])
+{
+	const uint64_t self = find_self(look, frame);
+	const char *known = self ? known_answer(look, NAME_OF_ATTRIBUTE, self, object) : "";
+	struct pmh_python_table table;
+
+	name[0] = 0;
+	if (known) {
+		memcpy(name, known, strlen(known) + 1);
+		return;
+	}
+	if (pmh_python_attributes(look, self, &table))
+		name_key(look, pmh_python_key_of(look, table, object), name);
+	keep_answer(look, NAME_OF_ATTRIBUTE, self, object, name);
 }
 
 struct root {
@@ -217,16 +307,17 @@ struct root {
 static void look_for_name(struct pmh_python_look *look, const struct pmh_python_frame *frame, uint64_t module,
 	struct root *root)
 {
-	char name[PMH_PYTHON_NAME];
-	uint64_t variable = find_variable(look, frame, module), attribute;
+	char variable[PMH_PYTHON_NAME], attribute[PMH_PYTHON_NAME] = "";
 
-	attribute = root->attribute[0] ? 0 : find_attribute(look, frame, module);
-	if ((!variable && !attribute) || pmh_python_is_pytorch(look, frame))
+	find_variable(look, frame, module, variable);
+	if (!root->attribute[0])
+		find_attribute(look, frame, module, attribute);
+	if ((!variable[0] && !attribute[0]) || pmh_python_is_pytorch(look, frame))
 		return;
-	if (variable && pmh_python_text(look, variable, name, sizeof name) && strcmp(name, "self") != 0)
-		memcpy(root->variable, name, sizeof name);
-	if (attribute)
-		pmh_python_text(look, attribute, root->attribute, sizeof root->attribute);
+	if (variable[0] && strcmp(variable, "self") != 0)
+		memcpy(root->variable, variable, sizeof variable);
+	if (attribute[0])
+		memcpy(root->attribute, attribute, sizeof attribute);
 }
 
 static void put_root(struct pmh_python_look *look, struct path *path, const struct root *root,
@@ -251,9 +342,7 @@ static bool take_frame(struct pmh_python_look *look, const struct pmh_python_fra
 {
 	const uint64_t self = find_self(look, frame);
 
-	if (self)
-		meet_class(look, frame, self);
-	if (self && (self == path->outermost || is_module(look, self))) {
+	if (self && (self == path->outermost || is_self_module(look, frame, self))) {
 		if (is_own_word(look, frame->name, "__init__", NULL))
 			return false;
 		if (self == path->outermost)

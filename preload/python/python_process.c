@@ -249,6 +249,7 @@ static uint64_t begin_look(bool *none)
 		return 0;
 	pmh_python_look_again(&look, &python);
 	look.is_own = pmh_self.reads_python;
+	look.now_ns = pmh_monotonic_ns();
 	before = pmh_python_own_begin(&look);
 	is_ours = pmh_python_word(&look, thread + python.at->thread_ident) == (uint64_t)pthread_self();
 	pmh_python_own_end(&look, before);
