@@ -217,9 +217,11 @@ static struct pmh_interval interval_begin(struct pmh_thread *self, int device, c
 struct pmh_interval pmh_device_begin(struct pmh_thread *self, int device, cudaStream_t stream)
 {
 	const int saved_errno = errno;
+	const struct pmh_cancellation held = pmh_hold_cancellation();
 	struct pmh_interval interval = interval_begin(self, device, stream);
 
 	errno = saved_errno;
+	pmh_release_cancellation(held);
 	return interval;
 }
 
@@ -228,6 +230,7 @@ void pmh_device_end(struct pmh_interval interval, cudaStream_t stream, uint32_t 
 {
 	const int saved_errno = errno;
 	struct pmh_slot *slot = &interval.ring->slots[interval.slot];
+	const struct pmh_cancellation held = pmh_hold_cancellation();
 	struct pmh_thread *self = &pmh_self;
 	int device = interval.ring->device;
 
@@ -253,6 +256,7 @@ void pmh_device_end(struct pmh_interval interval, cudaStream_t stream, uint32_t 
 	slot->flags = flags;
 	atomic_store_explicit(&slot->state, state, memory_order_release);
 	errno = saved_errno;
+	pmh_release_cancellation(held);
 }
 
 /* Its end was never recorded. */

@@ -5,6 +5,7 @@
 #include "guest.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -337,12 +338,37 @@ __asm__(".pushsection .text\n"
 #define HAS_OWN_STACK 0
 #endif
 
+/*
+ * A thread may be cancelled at any instruction. Its signal is held back too, but libraries that f calls
+ * (libunwind around each step) block "all" signals by libc's function, which lets just that one through. So
+ * the thread is not to be cancelled meanwhile, and what came is acted on at the end, by libc, where no lock
+ * is held. The type, as glibc's handler does not look at the state; the state, as f may call what is a point
+ * of cancellation.
+ */
+struct pmh_cancellation pmh_hold_cancellation(void)
+{
+	struct pmh_cancellation held = {PTHREAD_CANCEL_DISABLE, PTHREAD_CANCEL_DEFERRED};
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &held.state);
+	pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &held.type);
+	return held;
+}
+
+void pmh_release_cancellation(struct pmh_cancellation held)
+{
+	if (held.state != PTHREAD_CANCEL_DISABLE)
+		pthread_setcancelstate(held.state, NULL);
+	if (held.type != PTHREAD_CANCEL_DEFERRED)
+		pthread_setcanceltype(held.type, NULL);
+}
+
 #if HAS_OWN_STACK
 void pmh_rarely(void (*f)(void *), void *argument)
 {
 	struct pmh_local *self = &pmh_local;
 	struct pmh_context context;
 	char *stack;
+	struct pmh_cancellation cancellation;
 	int saved_errno;
 
 	if (self->came_from) {
@@ -351,6 +377,7 @@ void pmh_rarely(void (*f)(void *), void *argument)
 	}
 	saved_errno = errno;
 	pmh_quiet_begin();
+	cancellation = pmh_hold_cancellation();
 	stack = stack_take();
 	errno = saved_errno;
 	if (stack) {
@@ -365,13 +392,18 @@ void pmh_rarely(void (*f)(void *), void *argument)
 		f(argument);
 	}
 	pmh_quiet_end();
+	pmh_release_cancellation(cancellation);
 }
 #else
 void pmh_rarely(void (*f)(void *), void *argument)
 {
+	struct pmh_cancellation cancellation;
+
 	pmh_quiet_begin();
+	cancellation = pmh_hold_cancellation();
 	f(argument);
 	pmh_quiet_end();
+	pmh_release_cancellation(cancellation);
 }
 #endif
 

@@ -41,6 +41,16 @@ struct pmh_context {
  */
 void pmh_rarely(void (*f)(void *argument), void *argument);
 
+/*
+ * Between these two the thread is not cancelled, not at any instruction either: around the hook's own calls
+ * of libraries that take locks. pmh_rarely has them around f. The second may not return.
+ */
+struct pmh_cancellation {
+	int state, type;
+};
+struct pmh_cancellation pmh_hold_cancellation(void);
+void pmh_release_cancellation(struct pmh_cancellation held);
+
 /* Where the calling thread came from, inside pmh_rarely; NULL outside, and on other processors. */
 const struct pmh_context *pmh_came_from(void);
 

@@ -8,6 +8,7 @@
  *     guest_host fork COUNT fork|raw   children of all moments, while threads make calls of all kinds
  *     guest_host left HOW              leaves a call without a return, then makes 1000 more
  *     guest_host rounds calls|reads recording|undecided   threads that make calls at their end
+ *     guest_host cancel COUNT          cancels threads at any instruction
  */
 #include "guest_host.h"
 
@@ -35,10 +36,11 @@ int main(int count, char **arguments)
 		{"fork", 2, run_fork},
 		{"left", 1, run_left},
 		{"rounds", 2, run_rounds},
+		{"cancel", 1, run_cancel},
 	};
 
 	for (size_t i = 0; count > 1 && i < sizeof commands / sizeof commands[0]; i++)
 		if (strcmp(arguments[1], commands[i].name) == 0 && count - 2 == commands[i].argument_count)
 			return commands[i].run(arguments + 2);
-	errx(2, "usage: guest_host descriptors|depth|stack|fork|left|rounds ARGUMENT...");
+	errx(2, "usage: guest_host descriptors|depth|stack|fork|left|rounds|cancel ARGUMENT...");
 }

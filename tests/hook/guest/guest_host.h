@@ -19,5 +19,6 @@ int run_stack(char **arguments);
 int run_fork(char **arguments);
 int run_left(char **arguments);
 int run_rounds(char **arguments);
+int run_cancel(char **arguments);
 
 #endif

@@ -76,6 +76,33 @@ static void leave_with(void *(*run)(void *), void *f)
 		errx(1, "no thread");
 }
 
+static void *be_cancelled_anywhere(void *unused)
+{
+	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
+	for (;;)
+		new_call();
+	return unused;
+}
+
+/* Threads that are cancelled at any instruction, while the hook describes new calls for them. */
+int run_cancel(char **arguments)
+{
+	const int count = atoi(arguments[0]);
+	pthread_t thread;
+	void *p, *result;
+
+	cudaMalloc(&p, 1);
+	for (int i = 0; i < count; i++) {
+		if (pthread_create(&thread, NULL, be_cancelled_anywhere, NULL))
+			errx(1, "no thread");
+		usleep(300 + (useconds_t)i % 700);
+		if (pthread_cancel(thread) || pthread_join(thread, &result) || result != PTHREAD_CANCELED)
+			errx(1, "not cancelled");
+	}
+	puts("done");
+	return 3;
+}
+
 int run_left(char **arguments)
 {
 	const char *how = arguments[0];
