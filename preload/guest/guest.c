@@ -8,10 +8,17 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#ifdef __GLIBC__
+#include <gnu/libc-version.h>
+#endif
 
 #include "clock.h"
 #include "thread.h"
@@ -27,6 +34,7 @@
 #define GUARD_BYTES (64u << 10) /* the largest page there is */
 #define TASK_STACK_BYTES (128u << 10)
 #define SPARE_STACKS 16u
+#define CLONE3_SINCE 34 /* glibc 2.34 starts threads by it, and by clone where there is none */
 
 #define FORK_WAITS_NS 50000000u /* for threads that are quiet */
 #define QUIET_WAITS_NS \
@@ -196,6 +204,12 @@ void pmh_call_on_stack(void *argument, void (*f)(void *), void *end);
  * that name: a sanitizer takes it for a fork. The task's number, or -errno. */
 long pmh_clone(unsigned long flags, void *end, int (*f)(void *), void *argument);
 
+/* The same by the call that newer C libraries make. The numbers of the first members are the kernel's. */
+struct clone_arguments {
+	uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_bytes, tls;
+};
+long pmh_clone3(struct clone_arguments *arguments, size_t byte_count, int (*f)(void *), void *argument);
+
 #if defined(__x86_64__)
 #define HAS_OWN_STACK 1
 __asm__(".pushsection .text\n"
@@ -248,6 +262,31 @@ __asm__(".pushsection .text\n"
 	"1:	retq\n"
 	"	.cfi_endproc\n"
 	".size pmh_clone, . - pmh_clone\n"
+	".popsection\n");
+
+__asm__(".pushsection .text\n"
+	".globl pmh_clone3\n"
+	".hidden pmh_clone3\n"
+	".type pmh_clone3, @function\n"
+	"pmh_clone3:\n"
+	"	.cfi_startproc\n"
+	"	endbr64\n"
+	"	movq %rcx, %r8\n"
+	"	movl $435, %eax\n" /* clone3 */
+	"	syscall\n"
+	"	testq %rax, %rax\n"
+	"	jnz 1f\n"
+	"	.cfi_undefined %rip\n"
+	"	xorl %ebp, %ebp\n"
+	"	movq %r8, %rdi\n"
+	"	callq *%rdx\n"
+	"	movl %eax, %edi\n"
+	"	movl $60, %eax\n" /* exit */
+	"	syscall\n"
+	"	hlt\n"
+	"1:	retq\n"
+	"	.cfi_endproc\n"
+	".size pmh_clone3, . - pmh_clone3\n"
 	".popsection\n");
 
 #define CONTEXT_TAKE(context) \
@@ -318,6 +357,26 @@ __asm__(".pushsection .text\n"
 	"1:	ret\n"
 	"	.cfi_endproc\n"
 	".size pmh_clone, . - pmh_clone\n"
+	".popsection\n");
+
+__asm__(".pushsection .text\n"
+	".globl pmh_clone3\n"
+	".hidden pmh_clone3\n"
+	".type pmh_clone3, %function\n"
+	"pmh_clone3:\n"
+	"	.cfi_startproc\n"
+	"	mov x8, #435\n" /* clone3 */
+	"	svc #0\n"
+	"	cbnz x0, 1f\n"
+	"	.cfi_undefined 30\n"
+	"	mov x29, xzr\n"
+	"	mov x0, x3\n"
+	"	blr x2\n"
+	"	mov x8, #93\n" /* exit */
+	"	svc #0\n"
+	"1:	ret\n"
+	"	.cfi_endproc\n"
+	".size pmh_clone3, . - pmh_clone3\n"
 	".popsection\n");
 
 #define CONTEXT_TAKE(context) \
@@ -412,6 +471,29 @@ const struct pmh_context *pmh_came_from(void)
 	return pmh_local.came_from;
 }
 
+/* ---- filters of system calls ---- */
+
+static bool has_filter(void)
+{
+	return syscall(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0) > 0;
+}
+
+static bool had_filter;
+
+__attribute__((constructor)) static void look_for_filter(void)
+{
+	had_filter = has_filter();
+}
+
+bool pmh_is_confined(void)
+{
+	const int saved_errno = errno;
+	const bool confined = !had_filter && has_filter();
+
+	errno = saved_errno;
+	return confined;
+}
+
 /* ---- a descriptor table of our own ---- */
 
 #if HAS_OWN_STACK
@@ -431,6 +513,26 @@ static int task_run(void *data)
 	return 0;
 }
 
+/*
+ * A filter that was there before the program is a container's, which knows what C libraries do to start
+ * threads: a call that they do not make may end the process.
+ */
+static long start_task(char *stack, struct task *task)
+{
+#ifdef __GLIBC__
+	struct clone_arguments arguments = {
+		.flags = CLONE_VM | CLONE_VFORK, .stack = (uintptr_t)stack, .stack_bytes = TASK_STACK_BYTES};
+	long id = -ENOSYS;
+
+	if (had_filter && strtoul(gnu_get_libc_version() + strlen("2."), NULL, 10) >= CLONE3_SINCE)
+		id = pmh_clone3(&arguments, sizeof arguments, task_run, task);
+	if (id != -ENOSYS)
+		return id;
+#endif
+	/* no CLONE_FILES; and no signal when it ends, so that no host waits for it by mistake */
+	return pmh_clone(CLONE_VM | CLONE_VFORK, stack + TASK_STACK_BYTES, task_run, task);
+}
+
 /* 1, or 0: it did not share the memory, or -1: there is none. */
 static int run_task(long (*f)(void *), void *argument, long *result)
 {
@@ -438,8 +540,7 @@ static int run_task(long (*f)(void *), void *argument, long *result)
 	struct task task = {.f = f, .argument = argument};
 	struct task *volatile shared = &task; /* the other task writes to it */
 	const int saved_errno = errno;
-	/* no CLONE_FILES; and no signal when it ends, so that no host waits for it by mistake */
-	const long id = pmh_clone(CLONE_VM | CLONE_VFORK, stack + sizeof stack, task_run, &task);
+	const long id = start_task(stack, &task);
 
 	if (id > 0)
 		syscall(SYS_wait4, id, NULL, __WCLONE, NULL);
@@ -471,7 +572,8 @@ static bool tasks_share_memory(void)
 
 bool pmh_apart(long (*f)(void *), void *argument, long *result)
 {
-	return pmh_local.came_from && tasks_share_memory() && run_task(f, argument, result) > 0;
+	return pmh_local.came_from && !pmh_is_confined() && tasks_share_memory() &&
+	       run_task(f, argument, result) > 0;
 }
 #else
 bool pmh_apart(long (*f)(void *), void *argument, long *result)

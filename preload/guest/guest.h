@@ -59,10 +59,14 @@ const struct pmh_context *pmh_came_from(void);
  * it: what f opens is seen by nobody, and what it maps stays. The calling thread waits. f makes system calls
  * by syscall() and must not ask for the process's number, which is the task's. Inside pmh_rarely only.
  *
- * False, and f was not called: no such task can be made. There is a limit on processes, or a tool such as
- * valgrind, which makes a process of its own of it.
+ * False, and f was not called: no such task can be made. There is a limit on processes, the program has
+ * confined itself, or a tool such as valgrind makes a process of its own of it.
  */
 bool pmh_apart(long (*f)(void *argument), void *argument, long *result);
+
+/* Whether the program has installed a filter of system calls (seccomp): what it does not make itself may end
+ * it. Async-signal-safe; errno stays. */
+bool pmh_is_confined(void);
 
 /* The same; where no such task can be made f is called here, and its descriptor is the process's for some
  * microseconds. Returns what f returns. */

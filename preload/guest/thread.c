@@ -68,7 +68,7 @@ static bool is_left(struct pmh_thread *record, int self)
 {
 	int tid = atomic_load(&record->tid);
 
-	if (tid <= 0 || record == pmh_local.thread ||
+	if (tid <= 0 || record == pmh_local.thread || pmh_is_confined() ||
 		(tid != self && (syscall(SYS_tgkill, getpid(), tid, 0) == 0 || errno != ESRCH)))
 		return false;
 	return atomic_compare_exchange_strong(&record->tid, &tid, PMH_BURIED);
