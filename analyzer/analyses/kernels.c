@@ -13,10 +13,11 @@
 static bool mangled(const char *name, const char **begin, size_t *length)
 {
 	const char *at = name + 2;
-	bool nested = *at == 'N', found = false;
+	bool nested, found = false;
 
 	if (strncmp(name, "_Z", 2) != 0)
 		return false;
+	nested = *at == 'N';
 	at += nested;
 	while (*at == 'K' || *at == 'L')
 		at++;

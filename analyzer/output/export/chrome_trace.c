@@ -47,17 +47,15 @@ static void put_iterations(
 	size_t gap = 0;
 
 	for (size_t i = 0; i <= list->count; i++) {
-		const struct iteration *item = &list->items[i];
+		const struct iteration *item = i < list->count ? &list->items[i] : NULL;
 		char name[40];
 
-		for (; gap < list->gap_count &&
-			(i == list->count || list->gaps[gap].begin_ns < item->begin_ns);
-			gap++) {
+		for (; gap < list->gap_count && (!item || list->gaps[gap].begin_ns < item->begin_ns); gap++) {
 			export_slice(&export->tracks, track, list->gaps[gap].begin_ns, list->gaps[gap].end_ns,
 				"gap", gaps[list->gaps[gap].kind]);
 			export_format(export->tracks.out, "}");
 		}
-		if (i == list->count)
+		if (!item)
 			break;
 		snprintf(name, sizeof(name), "iteration %" PRId64,
 			analysis_number(export->analysis, worker, i));
