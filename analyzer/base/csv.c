@@ -82,6 +82,15 @@ static int push(struct parser *parser, char *cell)
 	return 0;
 }
 
+/* Is the text, behind apostrophes and blanks, what a spreadsheet computes? */
+static bool is_formula(const char *text)
+{
+	double number;
+
+	text += strspn(text, "' \t\r\n");
+	return *text && strchr("=+-@", *text) && text[1] && csv_number(text, &number) != 0;
+}
+
 /* One cell; what ended it goes to *end: the separator, a newline or 0. */
 static int parse_cell(struct parser *parser, char *end)
 {
@@ -122,6 +131,8 @@ static int parse_cell(struct parser *parser, char *end)
 		*out = '\0';
 	else
 		begin = trim(begin, out);
+	if (*begin == '\'' && is_formula(begin))
+		begin++;
 	return push(parser, begin);
 }
 
@@ -279,11 +290,11 @@ void csv_put(struct csv_line *line, const char *text)
 	line->begun = true;
 	if (!text)
 		return;
-	if (!needs_quotes(text)) {
+	if (!needs_quotes(text) && !is_formula(text)) {
 		fputs(text, line->out);
 		return;
 	}
-	fputc('"', line->out);
+	fputs(is_formula(text) ? "\"'" : "\"", line->out);
 	for (; *text; text++) {
 		if (*text == '"')
 			fputc('"', line->out);

@@ -45,7 +45,9 @@ struct csv_line {
 	bool begun;
 };
 
-void csv_put(struct csv_line *line, const char *text); /* in quotes where need be; NULL: an empty cell */
+/* In quotes where need be; NULL: an empty cell. A text that begins with =, +, - or @ and is no number has an
+ * apostrophe before it, which spreadsheets take for "not a formula", and csv_read away. */
+void csv_put(struct csv_line *line, const char *text);
 /* Whole without exponent, else nine digits; an empty cell where there is none. */
 void csv_put_number(struct csv_line *line, double number);
 void csv_put_numbers(struct csv_line *line, const double *numbers, size_t count);

@@ -88,6 +88,55 @@ void report_windows(struct analysis *analysis, FILE *out)
 		2, out);
 }
 
+/* What of a class is missing in all processes, with its causes; "": nothing. */
+static const char *loss_text(struct arena *arena, const struct timeline *timeline,
+	enum pm_loss_class loss_class, uint64_t count, const char *what)
+{
+	uint64_t losses[PM_LOSS_ROOM] = {0};
+
+	for (size_t i = 0; i < timeline->process_count; i++)
+		for (int k = 0; k < PM_LOSS_ROOM; k++)
+			losses[k] += timeline->processes[i].losses[k];
+	return count ? arena_format(arena, "%" PRIu64 " %s%s", count, what,
+			       losses_causes(losses, loss_class, arena))
+		     : "";
+}
+
+void report_losses(struct analysis *analysis, FILE *out)
+{
+	const struct timeline *timeline = &analysis->timeline;
+	struct arena *arena = &analysis->timeline.arena;
+	uint64_t records = 0, times = 0, details = 0, functions = 0;
+	const char *parts[4], *text = "";
+	size_t touched = 0;
+
+	for (size_t i = 0; i < timeline->process_count; i++) {
+		const struct timeline_process *process = &timeline->processes[i];
+
+		records += process->lost_records;
+		times += process->lost_device_times;
+		details += process->lost_operations;
+		functions += process->unseen_calls;
+		touched += process->lost_records || process->lost_device_times || process->lost_operations ||
+			   process->unseen_calls;
+	}
+	parts[0] = loss_text(arena, timeline, PM_LOSS_OF_RECORDS, records, "records");
+	parts[1] = loss_text(arena, timeline, PM_LOSS_OF_TIMES, times, "device times");
+	parts[2] = loss_text(arena, timeline, PM_LOSS_OF_DETAILS, details, "calls' details");
+	parts[3] = loss_text(arena, timeline, PM_LOSS_OF_FUNCTIONS, functions, "functions not intercepted");
+	for (size_t i = 0; i < 4; i++)
+		if (*parts[i])
+			text = arena_format(arena, "%s%s%s", text, *text ? ", " : "", parts[i]);
+	if (*text)
+		print_paragraph(
+			arena_format(arena, "Lost%s: %s. Figures and findings below are without them.",
+				timeline->process_count > 1 ? arena_format(arena, " in %zu of %zu processes",
+								      touched, timeline->process_count)
+							    : "",
+				text),
+			2, out);
+}
+
 /* "step 17 (2.300 s), step 4 (1.100 s)" */
 static const char *longest_text(struct arena *arena, const struct pace_steps *steps)
 {

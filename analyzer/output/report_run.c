@@ -150,6 +150,7 @@ static void print_head(struct run *run, FILE *out)
 	print_heading(arena_format(arena, "%s: %s, %zu process%s%s", print_clean(arena, run->label),
 			      report_origin(analysis), processes, processes == 1 ? "" : "es", gpus),
 		out);
+	report_losses(analysis, out);
 	report_windows(analysis, out);
 	if (report_exchanges(analysis, out) || analysis->worker_count == 0)
 		return;

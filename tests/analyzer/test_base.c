@@ -101,8 +101,32 @@ static void check_intern(void)
 }
 
 static const char *const cells[] = {"plain", "a,b", "\"", "two\nlines", " before", "\ttab", "behind ", "",
-	"semi;colon", "end\r", "\"quoted\"", "caf\u00e9", "1.5", "'"};
+	"semi;colon", "end\r", "\"quoted\"", "caf\u00e9", "1.5", "'", "=1+1", "+a", "-b,c", "@d", " =e",
+	"'=f", "''@g", "-", "-1", "'-1"};
 #define CELLS (sizeof(cells) / sizeof(*cells))
+
+/* What a spreadsheet would compute has an apostrophe before it; numbers have none. */
+static void check_csv_formulas(void)
+{
+	static const struct {
+		const char *cell, *written;
+	} formulas[] = {{"=HYPERLINK(\"x\")", "\"'=HYPERLINK(\"\"x\"\")\"\n"},
+		{"@SUM(A1)", "\"'@SUM(A1)\"\n"}, {"+1+1", "\"'+1+1\"\n"}, {"-x", "\"'-x\"\n"},
+		{"\t=1", "\"'\t=1\"\n"}, {"-1", "-1\n"}, {"+2.5e3", "+2.5e3\n"}, {"-", "-\n"},
+		{"a=b", "a=b\n"}, {"'=1", "\"''=1\"\n"}};
+
+	for (size_t i = 0; i < sizeof(formulas) / sizeof(*formulas); i++) {
+		char written[64] = "";
+		FILE *out = fmemopen(written, sizeof(written), "w");
+		struct csv_line line = {.out = out};
+
+		csv_put(&line, formulas[i].cell);
+		csv_end(&line);
+		fclose(out);
+		CHECK(strcmp(written, formulas[i].written) == 0, "%s is written as %s", formulas[i].cell,
+			written);
+	}
+}
 
 /* One column more than texts: numbers. */
 static void check_csv(void)
@@ -325,6 +349,7 @@ int main(void)
 	check_lookup(true);
 	check_intern();
 	check_csv();
+	check_csv_formulas();
 	check_html();
 	check_html_table();
 	check_pictures();

@@ -97,11 +97,15 @@ for said in wide_group:12 reset:7 killed:76; do
 	grep -q "lost device times (${said#*:}: " "$name.dump" || complain "the dump does not say it"
 	"$bin/pmanalyze" report "$name" >"$name.report" 2>&1 || true
 	tr -s '\n ' ' ' <"$name.report" | grep -q " ${said#*:} device times were lost: .*(${said#*:}: " || complain "the report does not say it: $(cat "$name.report")"
+	# below the name of the run and before all else
+	[ "$(sed -n '2s/^Lost: \([0-9]* device times\) .*/\1/p' "$name.report")" = "${said#*:} device times" ] ||
+		complain "the report does not begin with it: $(head -n 3 "$name.report")"
 	"$bin/pmanalyze" report --json "$name" 2>&1 | tr -d ' \t\n' | grep -q "\"losses\":\[{\"what\":\"devicetimes\".*\"count\":${said#*:}}\]" ||
 		complain "JSON does not say it"
 done
 name=plain
 ! "$bin/pmanalyze" dump plain/*.pmtrace | grep '  lost' || complain "losses of nothing"
+! "$bin/pmanalyze" report plain 2>&1 | grep '^Lost' || complain "the report begins with losses of nothing"
 
 # what the hook says it took is never more than the run, however many threads wait for a processor
 export PMHOOK_DEVICE=events
