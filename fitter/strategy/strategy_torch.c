@@ -440,7 +440,7 @@ static void release(struct replay *r, struct bag *bags, size_t count)
 {
 	struct bag *const others[] = {&r->parameters, &r->gradients, &r->optimizer, &r->input, &r->scattered};
 
-	for (size_t i = 0; bags && i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		free(bags[i].blocks);
 	free(bags);
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
@@ -457,20 +457,20 @@ double strategy_torch_bytes(const struct strategy_net *net, const struct strateg
 		.how = how,
 		.batch = batch,
 		.workers = (double)workers,
-		.way = way,
-		.kept = bags,
-		.gathered = bags + each,
-		.unsharded = bags + 2 * each,
-		.coming = bags + 3 * each};
+		.way = way};
 	double bytes = NAN;
 
-	if (bags) {
-		make_parameters(&r);
-		for (int i = 0; i < STEPS; i++)
-			step(&r, i == 0);
-		if (!r.memory.failed)
-			bytes = (double)r.memory.reserved;
-	}
+	if (!bags)
+		return NAN;
+	r.kept = bags;
+	r.gathered = bags + each;
+	r.unsharded = bags + 2 * each;
+	r.coming = bags + 3 * each;
+	make_parameters(&r);
+	for (int i = 0; i < STEPS; i++)
+		step(&r, i == 0);
+	if (!r.memory.failed)
+		bytes = (double)r.memory.reserved;
 	release(&r, bags, 4 * each);
 	return bytes;
 }
