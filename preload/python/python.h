@@ -1,9 +1,10 @@
 /*
  * Reading a CPython interpreter's memory: what python*.c share.
  *
- * Everything is read through one function that answers false instead of faulting, and goes by offsets of the
- * interpreter's version; nothing of Python's headers is included and no object is touched. Nothing here knows
- * that the memory is our own process's: the tests put other memory behind the same function.
+ * Everything is read through one function that answers false instead of faulting, but for what the calling
+ * thread itself holds (pmh_python_own_begin), and goes by offsets of the interpreter's version; nothing of
+ * Python's headers is included and no object is touched. Nothing here knows that the memory is our own
+ * process's: the tests put other memory behind the same function.
  */
 #ifndef PYTHON_H
 #define PYTHON_H
@@ -176,11 +177,11 @@ void pmh_python_look(struct pmh_python_look *look, const struct pmh_python *pyth
  * is so) and which wait for the call to return;
  *  - each frame's code, which the frame holds, and what that code holds and never changes: its names, its
  * file's name and its table of lines;
- *  - the slots of the frame's local variables, the first words of the object in such a slot, which the slot
- * holds, and of a cell there, its content's address. Fetched, as another thread may change them and free what
- * was there: dictionaries and values of attributes, what they refer to, what a cell refers to, and classes'
- * lists of bases. An object whose type is not the one expected is not read further; a look ends where one is
- * not as it should be.
+ *  - the slots of the frame's local variables, which only a debugger in another thread would write to, the
+ * first words of the object in such a slot, which the slot holds, and of a cell there, its content's address.
+ * Fetched, as another thread may change them and free what was there: dictionaries and values of attributes,
+ * what they refer to, what a cell refers to, and classes' lists of bases. An object whose type is not the one
+ * expected is not read further; a look ends where one is not as it should be.
  */
 static inline bool pmh_python_own_begin(struct pmh_python_look *look)
 {

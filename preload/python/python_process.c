@@ -7,8 +7,10 @@
  *  - the calling thread's frames do not change while it is in the call, and hold their code and their local
  *    variables; only the modules' dictionaries could be changed by others meanwhile, which programs do before
  *    they train;
- *  - every read is a system call that answers with an error where a plain read would fault, and nothing is
- *    written; so the worst that a change meanwhile can do is a name that is left out;
+ *  - of the process's first thread, once its interpreter's layout was found to fit (python_line.c), what
+ * those frames hold is loaded: it is there (python.h says why of each). Every other read, and all of other
+ * threads, is a system call that answers with an error where a plain read would fault. Nothing is written; so
+ * the worst that a change meanwhile can do is a name that is left out;
  *  - no function of Python's is called but two that only return a pointer: Py_GetVersion, once, and
  *    PyGILState_GetThisThreadState, which returns what the thread keeps in its own storage (and NULL before
  * the interpreter begins and after it ends). "The current thread state" would be that of the lock's holder,

@@ -1,4 +1,5 @@
-/* A library under which CLOCK_MONOTONIC goes a thousand times as fast: what happens after some seconds happens at once. */
+/* A library under which CLOCK_MONOTONIC goes a thousand times as fast: what happens after some seconds
+ * happens at once. */
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -14,7 +15,8 @@ __attribute__((visibility("default"))) int clock_gettime(clockid_t clock, struct
 	if (clock != CLOCK_MONOTONIC)
 		return result;
 	ns = t->tv_sec * 1000000000L + t->tv_nsec;
-	if (__atomic_compare_exchange_n((long *)&first_ns, &begin_ns, ns, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+	if (__atomic_compare_exchange_n(
+		    (long *)&first_ns, &begin_ns, ns, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 		begin_ns = ns;
 	ns = begin_ns + (ns - begin_ns) * FASTER;
 	t->tv_sec = ns / 1000000000L;

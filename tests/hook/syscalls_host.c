@@ -1,7 +1,7 @@
 /*
- * Calls for syscalls.sh and new_cost.sh, on a library whose functions return at once: `steady N` makes N steps that are
- * all alike, `fresh N` N operations of which each is new, `fresh_for MS` so for some time. Also a library, for
- * syscalls.py.
+ * Calls for syscalls.sh and new_cost.sh, on a library whose functions return at once: `steady N` makes N
+ * steps that are all alike, `fresh N` N operations of which each is new, `fresh_for MS` so for some time.
+ * Also a library, for syscalls.py.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -53,8 +53,8 @@ void steady(long steps)
 
 	for (long i = 0; i < steps; i++) {
 		for (unsigned grid = 1; grid <= 4; grid++)
-			cuLaunchKernel((CUfunction)(uintptr_t)64, grid, 1, 1, 32, 1, 1, 0, (CUstream)0x1000, args,
-				NULL);
+			cuLaunchKernel((CUfunction)(uintptr_t)64, grid, 1, 1, 32, 1, 1, 0, (CUstream)0x1000,
+				args, NULL);
 		cudaMemcpyAsync((void *)(uintptr_t)0x700000, table, sizeof table, cudaMemcpyHostToDevice,
 			(cudaStream_t)0x1000);
 		in_frames_with_cleanup(1000);
