@@ -560,7 +560,8 @@ struct pm_footer {
 	X(LEFT, TIMES, "of calls that did not return") \
 	X(THREADS, RECORDS, "of threads for which there was no memory") \
 	X(RING, RECORDS, "more threads at once than PMHOOK_RING_MB has room for") \
-	X(BUDGET, DETAILS, "call site and layer of new operations, which had taken 1% of the run")
+	X(BUDGET, DETAILS, "call site and layer of new operations, which had taken 1% of the run") \
+	X(HANDLERS, RECORDS, "called by a signal handler that interrupted the hook")
 
 /* Name, and what the class is called. */
 #define PM_FORMAT_LOSS_CLASSES(X) \

@@ -112,6 +112,8 @@ struct search {
 	uint64_t mark;       /* a word in the frame of the wrapper that is looked for */
 	uint64_t last_stack; /* where the last frame begins */
 	bool is_last_ours, was_outside, found;
+	unsigned behind_signal; /* frames since the last that a signal interrupted, and it; 0: none did */
+	bool in_our_code;       /* of those, one of this library but the wrapper */
 };
 
 /*
@@ -127,9 +129,16 @@ static bool look_for_mark(uint64_t address, uint64_t stack, void *data)
 		s->found = true;
 		return false;
 	}
+	s->in_our_code |= s->behind_signal && s->is_last_ours;
 	s->is_last_ours = is_in_us(address);
 	s->was_outside |= !s->is_last_ours;
 	s->last_stack = stack;
+	if (s->behind_signal)
+		s->behind_signal++;
+	if (!s->is_last_ours && pmh_is_signal_return(address)) {
+		s->behind_signal = 1;
+		s->in_our_code = false;
+	}
 	return stack <= s->mark;
 }
 
@@ -151,24 +160,84 @@ static bool is_on_signal_stack(const uint64_t *mark)
 	       (uintptr_t)mark - (uintptr_t)stack.ss_sp < stack.ss_size;
 }
 
+/* ---- calls that a signal interrupts ---- */
+
+/*
+ * The handler's calls are recorded while the interrupted call waits, if that is in its real function: then
+ * the wrapper has written all that it writes before it, and its frame is put aside. In the wrapper's own code
+ * the thread's record may be half written. The buffer of its touches is one.
+ */
+static bool set_aside(struct pmh_thread *self, const struct search *s)
+{
+	const struct pmh_frame *f = &self->frame;
+
+	/* the frame that was interrupted may be the wrapper itself */
+	if (s->in_our_code || s->behind_signal < 3 || f->call == PM_CALL_NONE || f->flags & PM_FLAG_TOUCHES ||
+		self->interrupted_count == PMH_INTERRUPTED)
+		return false;
+	self->interrupted[self->interrupted_count].frame = *f;
+	self->interrupted[self->interrupted_count].communicator = self->communicator;
+	self->interrupted_count++;
+	self->frame.call = PM_CALL_NONE;
+	self->frame.mark = NULL;
+	self->depth = 0;
+	return true;
+}
+
+static void take_up(struct pmh_thread *self)
+{
+	self->interrupted_count--;
+	self->frame = self->interrupted[self->interrupted_count].frame;
+	self->communicator = self->interrupted[self->interrupted_count].communicator;
+}
+
+void pmh_frame_resume(struct pmh_thread *self)
+{
+	const struct pmh_frame *f = &self->frame;
+
+	pmh_quiet_begin();
+	take_up(self);
+	self->depth = 1;
+	if (pmh_window_open && !f->path)
+		pmh_entered(self, f->begin, f->op, f->place.queue, f->flags);
+	pmh_quiet_end();
+}
+
 struct question {
 	const uint64_t *mark;
 	uint64_t caller;
 	bool is_inside;
+	bool is_set_aside, is_lost; /* a signal has interrupted the call, for this one */
 };
 
 static void ask(void *data)
 {
 	struct question *q = data;
-	const struct pmh_frame *frame = &pmh_self.frame;
+	struct pmh_thread *self = &pmh_self;
+	const struct pmh_frame *frame = &self->frame;
 	struct search s = {.mark = (uintptr_t)frame->mark};
 
-	if (is_vendors(q->caller) || is_on_signal_stack(q->mark))
+	if (is_vendors(q->caller)) {
 		q->is_inside = true;
-	else if ((uintptr_t)q->mark >= (uintptr_t)frame->mark || !is_marked(frame->mark))
+	} else if (is_on_signal_stack(q->mark)) {
+		q->is_inside = true;
+		q->is_lost = !is_on_signal_stack(frame->mark);
+	} else if ((uintptr_t)q->mark >= (uintptr_t)frame->mark || !is_marked(frame->mark)) {
 		q->is_inside = false; /* it lies further out than the wrapper, or over it */
-	else
+	} else {
 		q->is_inside = !pmh_unwind(pmh_came_from(), look_for_mark, &s) || s.found;
+		q->is_lost = s.found && s.behind_signal && !set_aside(self, &s);
+		q->is_set_aside = s.found && s.behind_signal && !q->is_lost;
+	}
+}
+
+/* The same has been asked: of a handler, within one call only, as it may interrupt the next at a better
+ * moment. */
+static bool is_trusted(const struct pmh_thread *self, const uint64_t *mark, const void *caller)
+{
+	return self->trusted.outer == self->frame.mark && self->trusted.mark == mark &&
+	       self->trusted.caller == caller &&
+	       (!self->trusted.is_lost || self->trusted.sample_count == self->sample_count);
 }
 
 bool pmh_is_inside(const uint64_t *mark, const void *caller)
@@ -179,18 +248,23 @@ bool pmh_is_inside(const uint64_t *mark, const void *caller)
 	if (pmh_local.quiet || !self->frame.mark || is_in_us(q.caller) || is_known_vendors(q.caller))
 		return true;
 	/* a callback that makes a call again and again */
-	if (self->trusted.outer == self->frame.mark && self->trusted.mark == mark &&
-		self->trusted.caller == caller)
-		return true;
-	pmh_rarely(ask, &q);
-	if (q.is_inside) {
+	if (!is_trusted(self, mark, caller)) {
+		pmh_rarely(ask, &q);
+		if (q.is_set_aside)
+			return false;
+		if (!q.is_inside) {
+			pmh_frame_left(self);
+			return false;
+		}
 		self->trusted.outer = self->frame.mark;
 		self->trusted.mark = mark;
 		self->trusted.caller = caller;
-	} else {
-		pmh_frame_left(self);
+		self->trusted.is_lost = q.is_lost;
+		self->trusted.sample_count = self->sample_count;
 	}
-	return q.is_inside;
+	if (self->trusted.is_lost)
+		pmh_lose(PM_LOSS_HANDLERS, 1);
+	return true;
 }
 
 /* ---- what is left of it ---- */
@@ -235,8 +309,13 @@ static void record_left(void *data)
 
 void pmh_frame_left(struct pmh_thread *self)
 {
-	if (self->frame.call != PM_CALL_NONE && atomic_load(&pmh_state) == PMH_RECORDING)
-		pmh_rarely(record_left, self);
+	for (bool more = true; more;) {
+		if (self->frame.call != PM_CALL_NONE && atomic_load(&pmh_state) == PMH_RECORDING)
+			pmh_rarely(record_left, self);
+		more = self->interrupted_count > 0;
+		if (more)
+			take_up(self);
+	}
 	self->frame.mark = NULL;
 	self->frame.call = PM_CALL_NONE;
 	self->depth = 0;

@@ -194,11 +194,13 @@ PMH_INLINE void enter(struct pmh_thread *self, enum pm_call call, enum pm_kind k
 		stream_goes(f, values);
 	else if (ends_context(role))
 		context_goes(f, self, role, values);
-	f->call = (uint16_t)call;
 	if (__builtin_expect(self->next == self->end, 0) && pmh_window_open)
 		pmh_entered_slowly(self);
 	f->begin = pmh_ticks();
 	pmh_entered(self, f->begin, f->op, place.queue, f->flags);
+	/* last: to a signal's handler it says that the record is nobody's at the moment (call/left.c) */
+	atomic_signal_fence(memory_order_seq_cst);
+	f->call = (uint16_t)call;
 }
 
 /* A record that is more than times: device times follow, it failed, it communicates, it was captured. */
@@ -307,7 +309,7 @@ PMH_INLINE void leave(
 	}
 	if (__builtin_expect(f->entry != 0, 0))
 		sampled(self, f);
-	self->depth = 0;
+	pmh_frame_end(self);
 }
 
 /* What the hook takes of a call is measured now and then. */
@@ -416,7 +418,7 @@ PMH_INLINE void sample(struct pmh_thread *self)
 		if ((int)pm_result == 0) { \
 			after; \
 		} \
-		pmh_self.depth = 0; \
+		pmh_frame_end(&pmh_self); \
 		return pm_result; \
 	}
 #define PM_WATCH(library, result, name, pairs, after, ...) \

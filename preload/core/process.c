@@ -357,7 +357,7 @@ static void count_cost(struct pm_footer *f)
 static void report_counts(const struct pm_footer *f)
 {
 	uint64_t begin_ticks, begin_ns;
-	char text[768], cost[128] = "";
+	char text[768], cost[128] = "", unseen[128] = "";
 	int n;
 
 	if (f->calls && pmh_trace_begin(&begin_ticks, &begin_ns)) {
@@ -368,10 +368,14 @@ static void report_counts(const struct pm_footer *f)
 			(double)f->own_ns / (double)f->calls, (double)f->new_processor_ns / 1e6,
 			100 * (double)(f->own_ns + f->new_processor_ns) / run_ns, run_ns / 1e9);
 	}
+	if (f->unseen_calls)
+		snprintf(unseen, sizeof unseen,
+			", calls of another copy of a library missing (%llu functions)",
+			(unsigned long long)f->unseen_calls);
 	n = snprintf(text, sizeof text,
-		"pmhook: process %d: %llu calls%s, %llu records (%llu lost), %llu device times lost%s%s\n",
+		"pmhook: process %d: %llu calls%s, %llu records (%llu lost), %llu device times lost%s%s%s\n",
 		(int)getpid(), (unsigned long long)f->calls, cost, (unsigned long long)f->records,
-		(unsigned long long)f->lost_records, (unsigned long long)f->lost_device_times,
+		(unsigned long long)f->lost_records, (unsigned long long)f->lost_device_times, unseen,
 		*pmh_trace_path() ? ": " : "", pmh_trace_path());
 	if (n > 0)
 		syscall(SYS_write, STDERR_FILENO, text,

@@ -145,6 +145,23 @@ bool pmh_mapped_at(uint64_t address, struct pmh_mapped *found)
 	return true;
 }
 
+bool pmh_is_signal_return(uint64_t address)
+{
+#if defined(__x86_64__)
+	/* mov $15, %rax; syscall */
+	static const unsigned char code[] = {0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05};
+#elif defined(__aarch64__)
+	/* mov x8, #139; svc #0 */
+	static const unsigned char code[] = {0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4};
+#else
+	static const unsigned char code[] = {0};
+#endif
+	struct object object;
+
+	return sizeof code > 1 && object_at(address, &object) && object.end - address >= sizeof code &&
+	       memcmp((const void *)(uintptr_t)address, code, sizeof code) == 0;
+}
+
 /* ---- what libunwind asks ---- */
 
 /* A binary search table behind a header of four bytes that say how it is written: as all linkers do. */

@@ -30,6 +30,10 @@ struct pmh_mapped {
 };
 bool pmh_mapped_at(uint64_t address, struct pmh_mapped *found);
 
+/* Whether the address is where a signal's handler returns to: the frame of that is the signal's, and the next
+ * one what it interrupted. Inside pmh_rarely. */
+bool pmh_is_signal_return(uint64_t address);
+
 void pmh_unwind_forget(void);
 
 #endif

@@ -191,7 +191,7 @@ static bool file_enter(const uint64_t *mark, enum pm_call call, int fd)
 		pmh_lose(PM_LOSS_FILES, 1);
 	if (look.path == UNKNOWN || look.path == NOT_DATA ||
 		(look.path == IS_DATA && (is_recording() || !pmh_is_worker()))) {
-		pmh_self.depth = 0;
+		pmh_frame_end(&pmh_self);
 		return false;
 	}
 	f->begin = look.path == IS_DATA ? pmh_monotonic_ns() : pmh_ticks();
@@ -216,7 +216,7 @@ static void file_leave(const uint64_t *mark, enum pm_call call, int64_t bytes)
 	if (f->path == IS_DATA) {
 		if (pmh_rows[call].kind == PM_KIND_READ)
 			pmh_worker_read(pmh_monotonic_ns() - f->begin, bytes);
-		pmh_self.depth = 0;
+		pmh_frame_end(&pmh_self);
 		return;
 	}
 	uint64_t end = pmh_ticks();
@@ -230,7 +230,7 @@ static void file_leave(const uint64_t *mark, enum pm_call call, int64_t bytes)
 		&(struct pmh_record){
 			.begin = f->begin, .end = end, .op = pmh_operation(words, 3), .kind = PM_RECORD_CALL},
 		&(struct pm_more){.result = result});
-	pmh_self.depth = 0;
+	pmh_frame_end(&pmh_self);
 	errno = saved_errno;
 }
 

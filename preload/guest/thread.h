@@ -24,8 +24,9 @@
 #include "pm_format.h"
 #include "pm_hooks.h"
 
-#define PMH_DEVICES 64 /* devices a process may have */
-#define PMH_GROUP 64   /* calls of one NCCL group that get device times */
+#define PMH_DEVICES 64    /* devices a process may have */
+#define PMH_INTERRUPTED 4 /* handlers that interrupt each other's calls */
+#define PMH_GROUP 64      /* calls of one NCCL group that get device times */
 
 struct pmh_ring; /* device/event_time.c: a thread's pending device times on one device */
 
@@ -72,6 +73,12 @@ struct pmh_frame {
 };
 #define PMH_MARK 0x6b72616d20686d70u /* nobody's address */
 
+/* A call whose real function a signal's handler has interrupted, while the handler makes calls. */
+struct pmh_interrupted {
+	struct pmh_frame frame;
+	uint32_t communicator;
+};
+
 /* What goes before the record of the call under way, in slots of its own (struct pm_touch). */
 struct pmh_packed {
 	uint32_t used;
@@ -84,6 +91,7 @@ struct pmh_thread {
 	/* What follows is 0 when the thread gets it, but for the device. First what all calls touch. */
 	int depth; /* of hooked calls; inside one, calls are let through */
 	struct pmh_frame frame;
+	unsigned interrupted_count;   /* calls, by a signal's handler that makes calls itself */
 	struct pm_record *next, *end; /* room in the chunk */
 	uint64_t base[2]; /* of ticks and of device nanoseconds in the chunk, as pm_base counts them */
 	_Atomic uint64_t record_count; /* written by the thread alone */
@@ -101,7 +109,9 @@ struct pmh_thread {
 	struct {
 		const uint64_t *outer, *mark;
 		const void *caller;
-	} trusted; /* the last call inside of another of which it was looked for */
+		bool is_lost;            /* a call of a handler, which interrupted the hook */
+		unsigned sample_count;   /* then */
+	} trusted;                       /* the last call inside of another of which it was looked for */
 	bool never_reads_python;         /* it is not the thread of which that is safe */
 	uint64_t stack_start, stack_end; /* the mapping of the stack that it was last unwound on */
 	struct pmh_map chunk;
@@ -124,6 +134,7 @@ struct pmh_thread {
 	cudaStream_t group_captured;  /* a stream of the group under way that is being captured, or NULL */
 	unsigned grouped_count;
 	struct pmh_grouped grouped[PMH_GROUP];
+	struct pmh_interrupted interrupted[PMH_INTERRUPTED];
 	struct pmh_thread *following; /* in the list of threads */
 };
 
@@ -184,6 +195,16 @@ uint32_t pmh_thread_count(void);
 
 /* In a child after fork, whose only thread is the calling one: it is not begun yet. */
 void pmh_threads_forget(bool were_quiet);
+
+/* The call is over: the thread is in none, or in the one that was interrupted for it (call/left.c). */
+void pmh_frame_resume(struct pmh_thread *self);
+PMH_INLINE void pmh_frame_end(struct pmh_thread *self)
+{
+	if (__builtin_expect(self->interrupted_count != 0, 0))
+		pmh_frame_resume(self);
+	else
+		self->depth = 0;
+}
 
 /* Whether the wrapper that the mark belongs to still has the thread's frame; false: it was taken for left. */
 PMH_INLINE bool pmh_has_frame_of(const struct pmh_thread *self, const uint64_t *mark)

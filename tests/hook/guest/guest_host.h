@@ -20,6 +20,7 @@ int run_fork(char **arguments);
 int run_left(char **arguments);
 int run_rounds(char **arguments);
 int run_cancel(char **arguments);
+int run_handler(char **arguments);
 int run_confined(char **arguments);
 
 #endif
