@@ -6,6 +6,7 @@
 #include "suggest.h"
 #include "terminal.h"
 
+#include <cjson/cJSON.h>
 #include <err.h>
 #include <errno.h>
 #include <float.h>
@@ -249,8 +250,20 @@ static int run(
 	return end_output(command->run(argument_count, arguments));
 }
 
+/* Of an object that cannot be added to another cJSON says nothing: half a result would look like a whole
+ * one. */
+static void *allocate(size_t bytes)
+{
+	void *memory = malloc(bytes);
+
+	if (!memory)
+		errx(1, "out of memory: %zu bytes", bytes);
+	return memory;
+}
+
 int command_main(const struct program *program, int argument_count, char **arguments)
 {
+	cJSON_Hooks hooks = {.malloc_fn = allocate, .free_fn = free};
 	const struct command *command;
 	const char *wrong;
 	bool is_word;
@@ -258,6 +271,7 @@ int command_main(const struct program *program, int argument_count, char **argum
 	program_name = program->name;
 	/* A reader that has seen enough (head, less) ends this program without a word. */
 	signal(SIGPIPE, SIG_DFL);
+	cJSON_InitHooks(&hooks);
 	pm_terminal_begin();
 	wrong = pm_limit_check();
 	if (wrong) {

@@ -231,6 +231,10 @@ int csv_read(struct csv *csv, const char *path)
 	int status;
 
 	*csv = (struct csv){.path = strdup(strcmp(path, "-") == 0 ? "standard input" : path)};
+	if (!csv->path) {
+		snprintf(csv->error, sizeof(csv->error), "%.400s: out of memory", path);
+		return -ENOMEM;
+	}
 	status = read_all(csv, path);
 	if (status < 0)
 		return status;

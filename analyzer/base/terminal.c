@@ -2,6 +2,7 @@
 #include "terminal.h"
 #include "text.h"
 
+#include <err.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -133,7 +134,7 @@ void pm_terminal_begin(void)
 	     *errors = fopencookie(&filters[1], "w", functions);
 
 	if (!out || !errors)
-		abort();
+		errx(1, "out of memory");
 	setvbuf(out, NULL, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF, BUFFER_BYTES);
 	setvbuf(errors, NULL, _IONBF, 0);
 	filters[0].stream = stdout = out;
