@@ -45,8 +45,8 @@ try() {
 	esac
 }
 
-# command ROUND COMMAND...
-command() {
+# each ROUND COMMAND...
+each() {
 	round=$1
 	shift
 	NO_MEMORY_COUNT=count under "$@" || {
@@ -78,18 +78,18 @@ pmanalyze export --observations -o observations.csv run 2>/dev/null
 begin=$(date +%s)
 round=0
 while [ $round = 0 ] || [ $(($(date +%s) - begin)) -lt "$PM_STRESS_SECONDS" ]; do
-	command $round pmanalyze report run
-	command $round pmanalyze report --json run
-	command $round pmanalyze report kineto
-	command $round pmanalyze dump --ops --csv run/program.0.pmtrace
-	command $round pmanalyze html -o made run
-	command $round pmanalyze balance run
-	command $round pmanalyze whatif run
-	command $round pmanalyze compare --json run run
-	command $round pmfit advise --cluster dgx-a100 run
-	command $round pmfit auto --time t table.csv
-	command $round pmfit baselines --time t --intrinsic x table.csv
-	[ ! -f model.json ] || command $round pmfit predict model.json table.csv
+	each "$round" pmanalyze report run
+	each "$round" pmanalyze report --json run
+	each "$round" pmanalyze report kineto
+	each "$round" pmanalyze dump --ops --csv run/program.0.pmtrace
+	each "$round" pmanalyze html -o made run
+	each "$round" pmanalyze balance run
+	each "$round" pmanalyze whatif run
+	each "$round" pmanalyze compare --json run run
+	each "$round" pmfit advise --cluster dgx-a100 run
+	each "$round" pmfit auto --time t table.csv
+	each "$round" pmfit baselines --time t --intrinsic x table.csv
+	[ ! -f model.json ] || each "$round" pmfit predict model.json table.csv
 	round=$((round + 1))
 done
 echo "$tried allocations"

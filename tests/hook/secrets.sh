@@ -12,8 +12,8 @@ complain() {
 	bad=1
 }
 
-# command EXPECTED COMMAND...: runs it, and compares the note; nothing of a trace has the text hunter2, and none its environment
-command() {
+# names EXPECTED COMMAND...: runs it, and compares the note; nothing of a trace has the text hunter2, and none its environment
+names() {
 	expected="command: $1"
 	shift
 	mkdir traces
@@ -28,23 +28,23 @@ command() {
 
 mkdir hunter2folder
 cp "$BUILD/bin/invisible_host" hunter2folder/host
-command host hunter2folder/host threads
-command host hunter2folder/host threads --api-key=hunter2 --password hunter2 hunter2
+names host hunter2folder/host threads
+names host hunter2folder/host threads --api-key=hunter2 --password hunter2 hunter2
 
 # on request, without what is secret
 export PMHOOK_ARGUMENTS=on
 host=$BUILD/bin/invisible_host
-command "$host threads --lr 0.1 -v data=x" "$host" threads --lr 0.1 -v data=x
-command "$host threads --api-key=*** --password *** --lr 0.1" "$host" threads --api-key=hunter2 --password hunter2 --lr 0.1
-command "$host threads --tokens *** *** --lr 0.1" "$host" threads --tokens hunter2 hunter2x --lr 0.1
-command "$host threads --Pass *** -x" "$host" threads --Pass -hunter2 -x
-command "$host threads --use-auth *** ***" "$host" threads --use-auth --password hunter2
-command "$host threads logger.API_KEY=*** -DHF_TOKEN=***" "$host" threads logger.API_KEY=hunter2 -DHF_TOKEN=hunter2
-command "$host threads --header Authorization:***" "$host" threads --header 'Authorization: Bearer hunter2'
-command "$host threads {\"a\": 1, \"secret\":***" "$host" threads '{"a": 1, "secret": "hunter2"}'
-command "$host threads --db=pg://me:***@there/x http://there/?a=1&sig=***" \
+names "$host threads --lr 0.1 -v data=x" "$host" threads --lr 0.1 -v data=x
+names "$host threads --api-key=*** --password *** --lr 0.1" "$host" threads --api-key=hunter2 --password hunter2 --lr 0.1
+names "$host threads --tokens *** *** --lr 0.1" "$host" threads --tokens hunter2 hunter2x --lr 0.1
+names "$host threads --Pass *** -x" "$host" threads --Pass -hunter2 -x
+names "$host threads --use-auth *** ***" "$host" threads --use-auth --password hunter2
+names "$host threads logger.API_KEY=*** -DHF_TOKEN=***" "$host" threads logger.API_KEY=hunter2 -DHF_TOKEN=hunter2
+names "$host threads --header Authorization:***" "$host" threads --header 'Authorization: Bearer hunter2'
+names "$host threads {\"a\": 1, \"secret\":***" "$host" threads '{"a": 1, "secret": "hunter2"}'
+names "$host threads --db=pg://me:***@there/x http://there/?a=1&sig=***" \
 	"$host" threads --db=pg://me:hunter2@there/x 'http://there/?a=1&sig=hunter2'
-command "$host threads http://me:***@there/?token=***" "$host" threads 'http://me:hunter2@there/?token=hunter2'
+names "$host threads http://me:***@there/?token=***" "$host" threads 'http://me:hunter2@there/?token=hunter2'
 # more of them than the note has room for
 many=$(i=0; while [ $i -lt 900 ]; do echo "--token=hunter2 --x"; i=$((i + 1)); done)
 mkdir traces
@@ -70,13 +70,13 @@ export PYTHONPATH="$SCRATCH/hunter2folder"
 secrets='--api-key=hunter2 --password hunter2'
 # shellcheck disable=SC2086
 {
-	command "$name train.py" "$python" hunter2folder/train.py $secrets
-	command "$name train.py" "$python" -u -W ignore -Xutf8 -X no_debug_ranges hunter2folder/train.py $secrets
-	command "$name -m train" "$python" -um train $secrets
-	command "$name -m train" "$python" -W ignore -mtrain $secrets
-	command "$name -c" "$python" -c 'import train; hunter2 = 0' $secrets
-	command "$name -c" "$python" -Bc 'import train; hunter2 = 0' $secrets
-	command "$name train.py" "$python" --check-hash-based-pycs never -- hunter2folder/train.py $secrets
-	command "$name -" "$python" - $secrets <hunter2folder/train.py
+	names "$name train.py" "$python" hunter2folder/train.py $secrets
+	names "$name train.py" "$python" -u -W ignore -Xutf8 -X no_debug_ranges hunter2folder/train.py $secrets
+	names "$name -m train" "$python" -um train $secrets
+	names "$name -m train" "$python" -W ignore -mtrain $secrets
+	names "$name -c" "$python" -c 'import train; hunter2 = 0' $secrets
+	names "$name -c" "$python" -Bc 'import train; hunter2 = 0' $secrets
+	names "$name train.py" "$python" --check-hash-based-pycs never -- hunter2folder/train.py $secrets
+	names "$name -" "$python" - $secrets <hunter2folder/train.py
 }
 exit $bad
