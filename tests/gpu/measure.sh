@@ -1,12 +1,14 @@
 #!/bin/sh
-# Everything that needs a GPU, in one command and within ten minutes on one GPU:
+# What needs a GPU most, in one command and within six minutes on one GPU:
 #
 #   sh tests/gpu/measure.sh BUILD [FOLDER]
 #
-# runs the project's own programs (gpu.sh), PyTorch and JAX against torch.profiler (frameworks.sh), and what the hook costs
-# (overhead.sh), each with a time limit; a part that fails does not stop the others. All output, tables and reports are collected in
-# FOLDER (default: gpu-results), with summary.txt first. BUILD may have been built elsewhere: only its lib/libpmhook.so and
-# bin/ are used. PYTHON is the interpreter with PyTorch and JAX (python3). Needs the CUDA driver; the rest is skipped if absent.
+# runs what the hook costs a step (steps.sh), the project's own programs (gpu.sh), and PyTorch against torch.profiler
+# (frameworks.sh), each with a time limit; a part that fails does not stop the others. All output, tables and reports are collected in
+# FOLDER (default: gpu-results), with summary.txt first; results are there as they come, the first within a minute, so that a run
+# that is cut off has left what it measured. BUILD may have been built elsewhere: only its lib/libpmhook.so and bin/ are used. PYTHON is
+# the interpreter with PyTorch (python3), of which nothing else is needed. GPU_ALL=yes also runs JAX and further variants, for some
+# five minutes more. Needs the CUDA driver; what is absent is skipped.
 #
 # The same as tests: ctest -L gpu.
 # Exit status: 0 all that ran is right, 1 something is not, 77 nothing could run.
@@ -46,7 +48,8 @@ part() {
 	124 | 137) verdict="NOT OK: longer than $limit s" && ran=$((ran + 1)) && failed=1 ;;
 	*) verdict="NOT OK: exit status $status" && ran=$((ran + 1)) && failed=1 ;;
 	esac
-	say "$(printf '%-12s %4d s  %s' "$name" "$took" "$verdict")"
+	say "$(printf '======== %-12s %4d s  %s' "$name" "$took" "$verdict")"
+	tail -n 200 "$results/$name/log" | tee -a "$summary"
 	# what is small is kept: tables and reports, of a failed part also one trace
 	find "$results/$name/work" -name '*.pmtrace' -size +2000k -delete 2>/dev/null
 	[ $status != 0 ] || find "$results/$name/work" -name '*.pmtrace' -delete 2>/dev/null
@@ -67,18 +70,17 @@ environment() {
 environment >"$results/environment.txt"
 say "pmhook on a GPU: $(grep '^device\|^driver\|^PyTorch\|^no GPU' "$results/environment.txt" | tr '\n' ' ') $(date -u +%Y-%m-%d)"
 say ""
-part programs 120 sh "$here/gpu.sh"
-part resnet18 100 sh "$here/frameworks.sh" resnet18
-part transformer 80 sh "$here/frameworks.sh" transformer
-part jax 100 sh "$here/frameworks.sh" jax
-part overhead 180 env GPU_ROUNDS="${GPU_ROUNDS:-3}" sh "$here/overhead.sh"
-# what is left of the ten minutes: the variants
-part variants 180 env GPU_STEPS=40 sh "$here/frameworks.sh" resnet18_amp resnet18_graphs transformer_amp transformer_graphs \
-	resnet18_workers
-for name in programs resnet18 transformer jax overhead variants; do
-	say ""
-	say "======== $name"
-	tail -n 200 "$results/$name/log" | tee -a "$summary"
-done
+# the host-bound step first, in several processes, as they differ by some percent
+part host_bound 80 env GPU_RESULTS=. GPU_COPIES="${GPU_COPIES:-2}" GPU_MODES="nothing off none cupti profiler" \
+	sh "$here/steps.sh" gpt_small
+part gpu_bound 100 env GPU_RESULTS=. GPU_MODES="nothing none cupti events profiler" sh "$here/steps.sh" mlp resnet18 gpt2
+part programs 60 sh "$here/gpu.sh"
+part resnet18 60 sh "$here/frameworks.sh" resnet18
+part transformer 60 sh "$here/frameworks.sh" transformer
+if [ -n "${GPU_ALL:-}" ]; then
+	part jax 100 sh "$here/frameworks.sh" jax
+	part variants 180 env GPU_STEPS=40 sh "$here/frameworks.sh" resnet18_amp resnet18_graphs transformer_amp transformer_graphs \
+		resnet18_workers
+fi
 [ $ran -gt 0 ] || exit 77
 exit $failed

@@ -30,6 +30,7 @@ def parse():
     p.add_argument("mode")
     p.add_argument("folder")
     p.add_argument("--processes", type=int, required=True)
+    p.add_argument("--copy", default="1", help="of the processes with the same program and mode")
     p.add_argument("--rounds", type=int, default=3)
     p.add_argument("--seconds", type=float, default=1.0, help="of steps, in each round")
     p.add_argument("--device", default="cuda", choices=("cuda", "cpu"))
@@ -125,7 +126,7 @@ def profiling(options):
 
 def main():
     options = parse()
-    turns = Turns(options.folder, options.processes, options.program + "." + options.mode)
+    turns = Turns(options.folder, options.processes, ".".join((options.program, options.mode, options.copy)))
     with turns:
         trainer = Trainer(options)
         ms = trainer.run(3 * WARM_STEPS)

@@ -3,7 +3,7 @@
 #
 #   BUILD=build sh tests/gpu/steps.sh [PROGRAM]...      gpt_small gpt2 resnet18 mlp; needs no package beyond PyTorch
 #
-# Options: GPU_ROUNDS (3), GPU_SECONDS of steps in each (1), GPU_MODES (below), GPU_RESULTS: the folder to which steps.tsv is written, a
+# Options: GPU_ROUNDS (3), GPU_SECONDS of steps in each (1), GPU_COPIES: processes of each (1), as they differ by some percent, GPU_MODES (below), GPU_RESULTS: the folder to which steps.tsv is written, a
 # line as soon as it is measured (.), GPU_TRACES: a folder to keep the traces in (not kept), HOOK_BEFORE: another libpmhook.so, measured beside it in the modes before_*. The modes:
 #
 #   nothing      without the hook             hook, off    passing calls on      no times    without device times
@@ -30,7 +30,7 @@ traces=${traces:-$turns/traces}
 : >"$turns/steps.tsv"
 count=0
 for mode in $MODES; do
-	count=$((count + $#))
+	count=$((count + $# * ${GPU_COPIES:-1}))
 done
 
 # preloaded HOOK SETTING... -- COMMAND...
@@ -40,12 +40,12 @@ preloaded() {
 	env LD_PRELOAD="$hook${LD_PRELOAD:+:$LD_PRELOAD}" PMHOOK_OUT="$traces/$name" "$@"
 }
 
-# start PROGRAM MODE: one process
+# start PROGRAM MODE COPY: one process
 start() {
-	set -- "$1" "$2" "$PYTHON" "$here/steps.py" "$1" "$2" "$turns" --processes "$count" --rounds "${GPU_ROUNDS:-3}" \
-		--seconds "${GPU_SECONDS:-1}" --device "$DEVICE" ${GPU_SMALL:+--small}
-	name=$1.$2 mode=$2
-	shift 2
+	set -- "$1" "$2" "$3" "$PYTHON" "$here/steps.py" "$1" "$2" "$turns" --copy "$3" --processes "$count" \
+		--rounds "${GPU_ROUNDS:-3}" --seconds "${GPU_SECONDS:-1}" --device "$DEVICE" ${GPU_SMALL:+--small}
+	name=$1.$2.$3 mode=$2
+	shift 3
 	mkdir -p "$traces/$name"
 	case $mode in
 	nothing | profiler) "$@" ;;
@@ -62,7 +62,9 @@ start() {
 
 for program in "$@"; do
 	for mode in $MODES; do
-		start "$program" "$mode" &
+		for copy in $(seq "${GPU_COPIES:-1}"); do
+			start "$program" "$mode" "$copy" &
+		done
 	done
 done
 while [ "$(find "$turns" -name 'round*' | wc -l)" -lt $((count * ${GPU_ROUNDS:-3})) ]; do

@@ -43,7 +43,7 @@ skipped() {
 mkdir empty
 skipped 77 env GPU_LIBRARIES="$SCRATCH/empty" LD_LIBRARY_PATH= BUILD="$SCRATCH/empty" sh "$gpu/gpu.sh"
 skipped 77 env PYTHON=nowhere sh "$gpu/frameworks.sh"
-skipped 77 env PYTHON=nowhere sh "$gpu/overhead.sh"
+skipped 77 env PYTHON=nowhere sh "$gpu/steps.sh"
 skipped 2 sh "$gpu/measure.sh"
 skipped 2 sh "$gpu/measure.sh" nowhere
 
