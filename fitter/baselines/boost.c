@@ -141,7 +141,7 @@ static void try_choice(void *context, size_t index)
 	struct choosing *c = context;
 	size_t choice = index / FOLDS, fold = index % FOLDS, in = 0, out = 0;
 	struct boost_parameter parameter = {STEP * STEPS, depths[choice % DEPTHS], RATE, SHARE};
-	size_t *rows = malloc((2 * c->count + 1) * sizeof(*rows)), *held = rows + c->count;
+	size_t *rows = malloc((2 * c->count + 1) * sizeof(*rows)), *held = rows ? rows + c->count : NULL;
 	double *answers = malloc((STEPS * c->count + 1) * sizeof(*answers));
 	struct feature_matrix known = {0}, asked = {0};
 	bool is_log = choice >= DEPTHS, failed = !rows || !answers;

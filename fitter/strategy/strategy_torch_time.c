@@ -128,7 +128,7 @@ static void run_ddp(struct replay *r, double *summed)
 size_t *strategy_torch_assign(const struct strategy_net *net, size_t workers)
 {
 	const size_t count = STRATEGY_TENSORS * net->layer_count;
-	double *left = calloc(count + workers, sizeof(*left)), *has = left + count;
+	double *left = calloc(count + workers, sizeof(*left)), *has;
 	size_t *worker = calloc(count + 1, sizeof(*worker));
 
 	if (!left || !worker) {
@@ -136,6 +136,7 @@ size_t *strategy_torch_assign(const struct strategy_net *net, size_t workers)
 		free(worker);
 		return NULL;
 	}
+	has = left + count;
 	for (size_t i = 0; i < count; i++)
 		left[i] = net->layers[i / STRATEGY_TENSORS].tensor_bytes[i % STRATEGY_TENSORS];
 	for (size_t n = 0; n < count; n++) {

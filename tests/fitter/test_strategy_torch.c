@@ -9,6 +9,7 @@
 #include "chain.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -110,6 +111,62 @@ static void check_replay(void)
 	chain.layers[0].between = 2;
 	CHECK(near(strategy_torch_bytes(&chain.net, &how, 1, 1, TORCH_ALONE), (16 + 12 * 6 + 16) * MIB),
 		"between products: %g", strategy_torch_bytes(&chain.net, &how, 1, 1, TORCH_ALONE) / MIB);
+}
+
+/* The link makes these what the code under test calls: the fail_at-th fails. */
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t count, size_t bytes);
+void *__real_realloc(void *old, size_t bytes);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes);
+void *__wrap_realloc(void *old, size_t bytes);
+static long allocations, fail_at;
+
+static bool fails(void)
+{
+	return ++allocations == fail_at;
+}
+
+void *__wrap_malloc(size_t bytes)
+{
+	return fails() ? NULL : __real_malloc(bytes);
+}
+
+void *__wrap_calloc(size_t count, size_t bytes)
+{
+	return fails() ? NULL : __real_calloc(count, bytes);
+}
+
+void *__wrap_realloc(void *old, size_t bytes)
+{
+	return fails() ? NULL : __real_realloc(old, bytes);
+}
+
+/* Each allocation of a replay fails once: the result is then no number, never another one. */
+static void check_no_memory(void)
+{
+	static const struct strategy_how how = {.batch = 2, .optimizer_copies = 1};
+	struct chain chain;
+
+	init(&chain);
+	for (int way = TORCH_ALONE; way <= TORCH_ZERO_2; way++) {
+		const size_t workers = way == TORCH_ALONE ? 1 : 2;
+		long k = 0, count;
+
+		fail_at = allocations = 0;
+		strategy_torch_bytes(&chain.net, &how, 1, workers, (enum strategy_torch)way);
+		count = allocations;
+		CHECK(count > 1, "way %d allocates nothing", way);
+		while (k++ < count) {
+			double bytes;
+
+			allocations = 0;
+			fail_at = k;
+			bytes = strategy_torch_bytes(&chain.net, &how, 1, workers, (enum strategy_torch)way);
+			CHECK(isnan(bytes), "way %d without allocation %ld: %g MiB", way, k, bytes / MIB);
+		}
+		fail_at = 0;
+	}
 }
 
 /* 200 MiB were measured with one sample. Two: four of 24, where the optimizer's number and its copy find
@@ -344,6 +401,7 @@ int main(void)
 	check_spread();
 	check_allocator();
 	check_replay();
+	check_no_memory();
 	check_memory();
 	check_read();
 	return check_end();
