@@ -213,7 +213,8 @@ static void try_choice(void *context, size_t index)
 	size_t choice = index / FOLDS, fold = index % FOLDS, in = 0, out = 0;
 	const struct scaled *scaled = &grid->scaled[choice / CHOICES];
 	struct svm_parameter parameter = grid_parameter(choice, grid->train->column_count);
-	size_t *rows = malloc((2 * grid->count + 1) * sizeof(*rows)), *held = rows ? rows + grid->count : NULL;
+	size_t *rows = malloc((2 * grid->count + 1) * sizeof(*rows)),
+	       *held = rows ? rows + grid->count : NULL;
 	double *answers = malloc((grid->count + 1) * sizeof(*answers)), error = 0;
 
 	for (size_t k = 0; rows && k < grid->count; k++)
