@@ -435,7 +435,7 @@ void pmh_call_begin(struct pmh_place place, const uint64_t *values, unsigned val
 	bool kept[PMH_HASH_KEYS];
 
 	for (unsigned i = 0; i < value_count && i < PMH_HASH_KEYS; i++)
-		kept[i] = i == 0 || pmh_is_kept(row->labels[i].value);
+		kept[i] = i == 0 || pmh_is_kept(pmh_labels[values[0]][i].value);
 	sample(&pmh_self);
 	enter(&pmh_self, (enum pm_call)values[0], row->kind, row->role, place, 0, values, kept, value_count);
 }

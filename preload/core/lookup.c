@@ -178,7 +178,6 @@ __attribute__((constructor(101))) static void begin(void)
 	is_second = first && !pmh_is_ours(first);
 	if (is_second)
 		atomic_store(&pmh_state, PMH_OFF);
-	fill_names();
 }
 
 static void *look_up_really(void *handle, const char *name, const char *version)

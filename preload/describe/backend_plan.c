@@ -348,16 +348,17 @@ static const struct backend_tensor *labelled(
 static void fill(struct backend_plan *plan, const struct graph *g, const struct backend_operation *main)
 {
 	const struct pmh_row *row = &pmh_rows[plan->call];
+	const struct pmh_label *labels = pmh_labels[plan->call];
 
 	plan->value_count = row->label_count;
 	plan->values[0] = plan->call;
 	for (unsigned i = 1; i < row->label_count && i < BACKEND_VALUES; i++) {
-		const char *label = row->labels[i].label;
+		const char *label = labels[i].label;
 		size_t n = strlen(label);
 		bool is_pointer = n > 4 && strcmp(label + n - 4, "_ptr") == 0;
 		const struct backend_tensor *t = labelled(g, main, label, is_pointer ? n - 4 : n);
 
-		if (row->labels[i].value == PM_VALUE_STRING) {
+		if (labels[i].value == PM_VALUE_STRING) {
 			plan->values[i] = graph_name(g->operations, g->count);
 		} else if (!is_pointer) {
 			/* a descriptor: a tensor's where the label is a role, else the operation's own */

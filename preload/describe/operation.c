@@ -39,7 +39,7 @@ uint64_t pmh_coarse_hash(uint32_t op)
 /* The values without the addresses, those of an operation; true: there were some. */
 static bool leave_out_addresses(const uint64_t *values, unsigned value_count, uint64_t *left)
 {
-	const struct pmh_label *labels = pmh_rows[values[0]].labels;
+	const struct pmh_label *labels = pmh_labels[values[0]];
 	bool any = false;
 
 	for (unsigned i = 0; i < value_count; i++) {
@@ -53,7 +53,7 @@ static bool leave_out_addresses(const uint64_t *values, unsigned value_count, ui
 
 static void keep_coarse(uint32_t op, const uint64_t *values, unsigned value_count)
 {
-	const struct pmh_label *labels = pmh_rows[values[0]].labels;
+	const struct pmh_label *labels = pmh_labels[values[0]];
 	uint64_t coarse[VALUES_MAX], hash;
 	bool is_input = false;
 

@@ -161,7 +161,7 @@ static void find_launches(const char *library, const uint16_t *others, bool is_l
 
 		if (strcmp(row->library, library) != 0)
 			continue;
-		for (const uint16_t *number = row->callbacks; number && *number; number++)
+		for (const uint16_t *number = row->callbacks; *number; number++)
 			is_launch[*number] = true;
 	}
 	for (; *others; others++)

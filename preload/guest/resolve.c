@@ -37,7 +37,6 @@ const struct pmh_row pmh_rows[PM_CALL_COUNT] = {
 	[PM_CALL_##name_] = {.name = #name_, \
 		.library = #library_, \
 		.kind = PM_KIND_##kind_, \
-		.labels = labels_##name_, \
 		.label_count = sizeof labels_##name_ / sizeof labels_##name_[0], \
 		PM_PAIRS(PM_COLUMN, PM_NOTHING, __VA_ARGS__)},
 #define PM_COLUMN(column, value) PM_COLUMN_##column(value)
@@ -47,7 +46,7 @@ const struct pmh_row pmh_rows[PM_CALL_COUNT] = {
 #define PM_COLUMN_TABLE(arguments)
 #define PM_COLUMN_FREES(address)
 #define PM_COLUMN_SINCE(version) .since = version,
-#define PM_COLUMN_CALLBACK(numbers) .callbacks = (const uint16_t[]){PM_OPEN numbers, 0},
+#define PM_COLUMN_CALLBACK(numbers) .callbacks = {PM_OPEN numbers, 0},
 #define PM_COLUMN_CHANGED(major) .changed = major,
 #define PM_COLUMN_TWIN(name_) .twin = PM_CALL_##name_,
 #define PM_HOOK(library, kind, result, name, pairs, queue, values, after, ...) \
@@ -56,6 +55,16 @@ const struct pmh_row pmh_rows[PM_CALL_COUNT] = {
 #define PM_HAND(library, kind, result, name, pairs, values, ...) PM_ROW(library, kind, name, __VA_ARGS__)
 #define PM_DECODED(library, kind, name, values) PM_ROW(library, kind, name)
 #define PM_WATCH(library, result, name, pairs, after, ...) PM_ROW(library, SETUP, name, __VA_ARGS__)
+#include "pm_hooks.def"
+};
+
+const struct pmh_label *const pmh_labels[PM_CALL_COUNT] = {
+#define PM_LABELS(name) [PM_CALL_##name] = labels_##name,
+#define PM_HOOK(library, kind, result, name, pairs, queue, values, after, ...) PM_LABELS(name)
+#define PM_READ(kind, result, name, pairs, fd, bytes, ...) PM_LABELS(name)
+#define PM_HAND(library, kind, result, name, pairs, values, ...) PM_LABELS(name)
+#define PM_DECODED(library, kind, name, values) PM_LABELS(name)
+#define PM_WATCH(library, result, name, pairs, after, ...) PM_LABELS(name)
 #include "pm_hooks.def"
 };
 
@@ -233,9 +242,24 @@ void *pmh_find_real(enum pm_call call)
  */
 __attribute__((constructor(102))) static void find_libc(void)
 {
-	for (unsigned call = 1; call < PM_CALL_COUNT; call++)
-		if (plain_equal(pmh_rows[call].library, "libc"))
-			find_real(&(struct real){call, NULL});
+	static const uint16_t calls[] = {
+#define PM_HOOK(...)
+#define PM_WATCH(...)
+#define PM_READ(kind, result, name, pairs, fd, bytes, ...) PM_CALL_##name,
+#define PM_HAND(library, kind, result, name, pairs, values, ...) PM_OF_##library(PM_CALL_##name)
+#define PM_OF_libc(call) call,
+#define PM_OF_cudart(call)
+#define PM_OF_cudnn(call)
+#define PM_OF_cublas(call)
+#define PM_OF_cublaslt(call)
+#define PM_OF_cuda(call)
+#define PM_OF_nccl(call)
+#define PM_OF_cupti(call)
+#include "pm_hooks.def"
+	};
+
+	for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
+		find_real(&(struct real){(enum pm_call)calls[i], NULL});
 }
 
 void *pmh_real_cudart(const char *name)

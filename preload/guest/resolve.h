@@ -14,23 +14,24 @@
 #include "pm_format.h"
 #include "pm_hooks.h"
 
-/* A function's row. labels[0] is empty; labels[i] belongs to values[i] of its operations. */
+/* A function's row, and the labels of its values: that of values[0] is empty. Texts are no pointers, each of
+ * which would have to be relocated in each process. */
 struct pmh_label {
 	uint8_t value; /* enum pm_value */
-	const char *label;
+	char label[47];
 };
 struct pmh_row {
-	const char *name, *library;
+	char name[62], library[10];
 	uint8_t kind; /* enum pm_kind */
 	uint8_t role; /* enum pm_role */
 	uint8_t label_count;
 	uint8_t changed; /* the major version of the library that changed its parameters, 0: none did */
 	uint16_t since;  /* the version of CUDA with which the driver has it, 0: not looked up by version */
 	uint16_t twin;   /* its twin for per-thread default streams (enum pm_call), or 0 */
-	const struct pmh_label *labels;
-	const uint16_t *callbacks; /* CUPTI's numbers of it, then 0; NULL: no work for the device */
+	uint16_t callbacks[6]; /* CUPTI's numbers of it, then 0; none: no work for the device */
 };
 extern const struct pmh_row pmh_rows[PM_CALL_COUNT];
+extern const struct pmh_label *const pmh_labels[PM_CALL_COUNT];
 
 /* Whether work of this kind runs on the device, so that it has device time, a module and a device described.
  */

@@ -79,8 +79,8 @@ static void write_function(uint32_t call)
 	function_written[call] = true;
 	n = (size_t)snprintf(text, sizeof text, "%s %s %s", row->library, kind_words[row->kind], row->name);
 	for (unsigned i = 1; i < row->label_count && n < sizeof text; i++)
-		n += (size_t)snprintf(text + n, sizeof text - n, " %s:%s", value_words[row->labels[i].value],
-			row->labels[i].label);
+		n += (size_t)snprintf(text + n, sizeof text - n, " %s:%s",
+			value_words[pmh_labels[call][i].value], pmh_labels[call][i].label);
 	pmh_trace_entry(PM_ENTRY_FUNCTION, &fixed, sizeof fixed, text, strlen(text) + 1);
 }
 
