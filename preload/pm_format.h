@@ -561,7 +561,10 @@ struct pm_footer {
 	X(THREADS, RECORDS, "of threads for which there was no memory") \
 	X(RING, RECORDS, "more threads at once than PMHOOK_RING_MB has room for") \
 	X(BUDGET, DETAILS, "call site and layer of new operations, which had taken 1% of the run") \
-	X(HANDLERS, RECORDS, "called by a signal handler that interrupted the hook")
+	X(HANDLERS, RECORDS, "called by a signal handler that interrupted the hook") \
+	X(FILE_LIMIT, RECORDS, "the process may write no larger files (RLIMIT_FSIZE, ulimit -f)") \
+	X(MAPPING, RECORDS, "the process may map no more memory, or there is none") \
+	X(UNREACHABLE, RECORDS, "the process can open its trace no more: its user or its root folder changed")
 
 /* Name, and what the class is called. */
 #define PM_FORMAT_LOSS_CLASSES(X) \

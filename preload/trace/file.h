@@ -20,6 +20,7 @@ extern struct pmh_file {
 	bool is_damaged;          /* truncated or removed by somebody: nothing is added any more */
 	uint64_t byte_count;
 	enum pm_loss why_not; /* the last chunk could not be made */
+	int error;            /* of the system, for the same */
 	bool is_closed;       /* the footer is written */
 } pmh_file;
 

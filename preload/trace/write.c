@@ -45,6 +45,8 @@ static uint32_t dictionary_used;
 static uint64_t begin_ticks, begin_ns; /* the header's clock pair */
 static dev_t file_device;
 static ino_t file_inode;
+static dev_t root_device;
+static ino_t root_inode;
 static uint64_t max_bytes;
 
 struct pmh_file pmh_file = {.lock = ATOMIC_FLAG_INIT};
@@ -67,22 +69,32 @@ static uint64_t real_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Opens the file again; -1: it cannot be opened now. What is not as we left it is left alone for good. */
+static bool is_root_ours(void)
+{
+	struct stat s;
+
+	return stat("/", &s) == 0 && s.st_dev == root_device && s.st_ino == root_inode;
+}
+
+/* Opens the file again; -errno: it cannot be opened now. What is not as we left it is left alone for good. */
 static int reopen(void)
 {
 	int fd = sys_open(path, O_RDWR, 0);
 	struct stat s;
 
 	if (fd < 0) {
-		pmh_file.is_damaged |= errno == ENOENT || errno == ENOTDIR;
-		return -1;
+		const int error = errno;
+
+		/* the program may come back out of another root folder */
+		pmh_file.is_damaged |= (error == ENOENT || error == ENOTDIR) && is_root_ours();
+		return pmh_file.is_damaged ? -ENOENT : -EACCES;
 	}
 	if (fstat(fd, &s) == 0 && s.st_dev == file_device && s.st_ino == file_inode &&
 		(uint64_t)s.st_size >= pmh_file.byte_count)
 		return fd;
 	pmh_file.is_damaged = true;
 	sys_close(fd);
-	return -1;
+	return -ENOENT;
 }
 
 struct extension {
@@ -93,21 +105,38 @@ struct extension {
 static long map_more(void *data)
 {
 	const struct extension *e = data;
-	int fd = reopen();
-	bool is_mapped;
+	int fd = reopen(), error = 0;
 
 	if (fd < 0)
-		return false;
-	is_mapped = pmh_map_reserve(fd, pmh_file.byte_count, e->byte_count) &&
-		    pmh_map(e->map, fd, pmh_file.byte_count, e->byte_count);
+		return fd;
+	if (!pmh_map_reserve(fd, pmh_file.byte_count, e->byte_count))
+		error = errno;
+	else if (!pmh_map(e->map, fd, pmh_file.byte_count, e->byte_count))
+		error = ENOMEM;
 	sys_close(fd);
-	return is_mapped;
+	return -error;
+}
+
+static enum pm_loss cause_of(int error)
+{
+	switch (error) {
+	case EFBIG:
+		return PM_LOSS_FILE_LIMIT;
+	case ENOMEM:
+		return PM_LOSS_MAPPING;
+	case EACCES:
+		return PM_LOSS_UNREACHABLE;
+	default:
+		return PM_LOSS_NO_ROOM;
+	}
 }
 
 bool pmh_file_extend(struct pmh_map *map, size_t byte_count)
 {
 	struct rlimit limit;
+	long result;
 
+	pmh_file.error = ENOSPC;
 	pmh_file.why_not = pmh_file.is_closed ? PM_LOSS_AFTER_END : PM_LOSS_SIZE_LIMIT;
 	if (pmh_file.is_closed || pmh_file.byte_count + byte_count > max_bytes)
 		return false;
@@ -115,11 +144,18 @@ bool pmh_file_extend(struct pmh_map *map, size_t byte_count)
 	if (pmh_file.is_damaged)
 		return false;
 	/* the kernel would end the host by SIGXFSZ */
-	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && pmh_file.byte_count + byte_count > limit.rlim_cur)
+	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && pmh_file.byte_count + byte_count > limit.rlim_cur) {
+		pmh_file.error = EFBIG;
+		pmh_file.why_not = PM_LOSS_FILE_LIMIT;
 		return false;
+	}
 	pmh_sigbus_begin();
-	if (!pmh_apart_or_here(map_more, &(struct extension){map, byte_count}))
+	result = pmh_apart_or_here(map_more, &(struct extension){map, byte_count});
+	if (result < 0) {
+		pmh_file.error = (int)-result;
+		pmh_file.why_not = cause_of(pmh_file.error);
 		return false;
+	}
 	pmh_file.byte_count += byte_count;
 	return true;
 }
@@ -225,7 +261,7 @@ static long create(void *data)
 	const char *out = pmh_settings.out;
 	const mode_t mode = (mode_t)strtoul(pmh_settings.file_mode, NULL, 8);
 	char folder[PATH_MAX], base[128];
-	struct stat s;
+	struct stat s, root;
 	int fd = -1, error;
 
 	if (out[0] == '/' || !getcwd(folder, sizeof folder - 1))
@@ -254,12 +290,14 @@ static long create(void *data)
 	}
 	if (fd < 0)
 		return -errno;
-	error = fstat(fd, &s) == 0 ? 0 : errno;
+	error = fstat(fd, &s) == 0 && stat("/", &root) == 0 ? 0 : errno;
 	sys_close(fd);
 	if (error)
 		unlink(path);
 	file_device = s.st_dev;
 	file_inode = s.st_ino;
+	root_device = root.st_dev;
+	root_inode = root.st_ino;
 	return -error;
 }
 
@@ -290,11 +328,12 @@ int pmh_trace_open(void)
 	if (max_bytes == 0)
 		max_bytes = UINT64_MAX;
 	if (!pmh_file_extend(&header_map, HEADER_BYTES) || !pmh_ring_begin()) {
+		error = pmh_file.error;
 		pmh_ring_forget();
 		pmh_unmap(&header_map);
 		unlink(path);
 		path[0] = 0;
-		return -ENOSPC;
+		return (int)-error;
 	}
 	h.world = number_in_environment(world_names);
 	h.local_rank = number_in_environment(local_names);

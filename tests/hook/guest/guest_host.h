@@ -22,5 +22,6 @@ int run_rounds(char **arguments);
 int run_cancel(char **arguments);
 int run_handler(char **arguments);
 int run_confined(char **arguments);
+int run_limited(char **arguments);
 
 #endif
