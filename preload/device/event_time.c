@@ -28,6 +28,7 @@
 #include "guest/clock.h"
 #include "guest/guest.h"
 #include "guest/settings_hook.h"
+#include "guest/unchecked.h"
 #include "trace/write.h"
 
 bool pmh_device_timed;
@@ -79,6 +80,7 @@ static struct pmh_ring *ring_of(struct pmh_thread *self, int device)
 		(off_t)0);
 	if (p == -1)
 		return NULL;
+	PMH_UNCHECKED((void *)p, sizeof *ring);
 	ring = (struct pmh_ring *)p;
 	ring->device = device;
 	/* another library may have changed the device behind the host's back */

@@ -22,6 +22,7 @@
 
 #include "clock.h"
 #include "thread.h"
+#include "unchecked.h"
 
 #if __has_include(<valgrind/valgrind.h>)
 #include <valgrind/valgrind.h>
@@ -34,6 +35,7 @@
 #define GUARD_BYTES (64u << 10) /* the largest page there is */
 #define TASK_STACK_BYTES (128u << 10)
 #define SPARE_STACKS 16u
+#define DATA_BYTES 512u /* at most, that is not 0 at first */
 #define CLONE3_SINCE 34 /* glibc 2.34 starts threads by it, and by clone where there is none */
 
 #define FORK_WAITS_NS 50000000u /* for threads that are quiet */
@@ -181,6 +183,7 @@ static char *stack_take(void)
 	if (p == -1)
 		return NULL;
 	syscall(SYS_mprotect, p, GUARD_BYTES, PROT_NONE);
+	PMH_UNCHECKED((char *)p, STACK_BYTES);
 	(void)VALGRIND_STACK_REGISTER((char *)p + GUARD_BYTES, (char *)p + STACK_BYTES);
 	return (char *)p;
 }
@@ -480,9 +483,18 @@ static bool has_filter(void)
 
 static bool had_filter;
 
-__attribute__((constructor)) static void look_for_filter(void)
+/* Where what the library has in static storage ends, from the linker: what is not 0 at first, and all. */
+extern const char _edata[] __attribute__((visibility("hidden")));
+extern const char _end[] __attribute__((visibility("hidden")));
+
+__attribute__((constructor(101))) static void look_around(void)
 {
 	had_filter = has_filter();
+	if (PMH_HAS_CHECKER) {
+		const uintptr_t start = (uintptr_t)_edata - DATA_BYTES;
+
+		PMH_UNCHECKED(start, (uintptr_t)_end - start);
+	}
 }
 
 bool pmh_is_confined(void)

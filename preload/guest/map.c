@@ -13,6 +13,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "unchecked.h"
+
 #define STEP (64u << 10) /* the largest page of any machine this is built for */
 #define SLOTS 256
 #define TAKEN 1
@@ -33,6 +35,8 @@ static void *system_map(void *address, size_t byte_count, int flags, int fd, uin
 {
 	long p = syscall(SYS_mmap, address, byte_count, PROT_READ | PROT_WRITE, flags, fd, (off_t)offset);
 
+	if (p != -1 && fd < 0)
+		PMH_UNCHECKED((void *)p, byte_count);
 	return p == -1 ? NULL : (void *)p;
 }
 
@@ -114,6 +118,7 @@ bool pmh_map(struct pmh_map *map, int fd, uint64_t offset, size_t byte_count)
 		madvise((void *)begin, (uintptr_t)(base + before + byte_count) - begin, MADV_POPULATE_WRITE);
 	}
 #endif
+	PMH_UNCHECKED(base, whole);
 	slot->byte_count = whole;
 	atomic_store_explicit(&slot->lost, false, memory_order_relaxed);
 	atomic_store_explicit(&slot->base, (uintptr_t)base, memory_order_release);

@@ -19,6 +19,7 @@
 #include "guest.h"
 #include "sigbus.h"
 #include "state.h"
+#include "unchecked.h"
 
 #define SPARE_RECORDS 64u
 #define LOOKED_AT 2u /* records, by each thread that comes: more than it can leave behind */
@@ -136,6 +137,7 @@ static struct pmh_thread *map_record(int owner)
 
 	if (p == -1)
 		return NULL;
+	PMH_UNCHECKED(record, sizeof *record);
 	atomic_store(&record->tid, owner);
 	make_known(record);
 	return record;

@@ -62,6 +62,19 @@ else
 	echo "not tried under valgrind"
 fi
 
+# a checker of threads sees the host's own race and none of ours
+if [ -z "${PM_SANITIZE:-}" ] && command -v valgrind >/dev/null && valgrind --tool=helgrind "$host" race 2>&1 | grep -q 'guest_rounds.c'; then
+	for source in none events; do
+		PMHOOK_DEVICE=$source hooked helgrind valgrind --tool=helgrind "$host" race
+		[ "$status" = 3 ] || complain "helgrind: $status"
+		grep -q 'Possible data race' helgrind.out || complain "helgrind, device times $source: the host's race is not seen"
+		grep '==    at 0x' helgrind.out | grep -v 'guest_rounds.c\|clone' >ours || true
+		[ ! -s ours ] || complain "helgrind, device times $source: $(sort ours | uniq -c | sort -rn | head -n 4)"
+	done
+else
+	echo "not tried under helgrind"
+fi
+
 # not with CUPTI: while the dynamic linker loads it, the linker's descriptor is in the process
 PMHOOK_DEVICE=events hooked descriptors "$host" descriptors 100
 [ "$status" = 0 ] && [ "$(cat descriptors.out)" = "100 rounds" ] || complain "descriptors: $status $(head -n 3 descriptors.out)"

@@ -10,6 +10,7 @@
  *     guest_host rounds calls|reads recording|undecided   threads that make calls at their end
  *     guest_host cancel COUNT          cancels threads at any instruction
  *     guest_host limited size|memory|user|root   takes its trace out of its reach
+ *     guest_host race                  threads that make calls and have a race of the host's own
  *     guest_host handler inside|alternate|anywhere   a signal's handler makes calls
  *     guest_host confined first|later|inherited|not   under a filter of system calls
  */
@@ -42,11 +43,12 @@ int main(int count, char **arguments)
 		{"cancel", 1, run_cancel},
 		{"handler", 1, run_handler},
 		{"confined", 1, run_confined},
+		{"race", 0, run_race},
 		{"limited", 1, run_limited},
 	};
 
 	for (size_t i = 0; count > 1 && i < sizeof commands / sizeof commands[0]; i++)
 		if (strcmp(arguments[1], commands[i].name) == 0 && count - 2 == commands[i].argument_count)
 			return commands[i].run(arguments + 2);
-	errx(2, "usage: guest_host descriptors|depth|stack|fork|left|rounds|cancel|confined|handler|limited ARGUMENT...");
+	errx(2, "usage: guest_host descriptors|depth|stack|fork|left|rounds|cancel|confined|handler|limited|race ARGUMENT...");
 }

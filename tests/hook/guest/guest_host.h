@@ -22,6 +22,7 @@ int run_rounds(char **arguments);
 int run_cancel(char **arguments);
 int run_handler(char **arguments);
 int run_confined(char **arguments);
+int run_race(char **arguments);
 int run_limited(char **arguments);
 
 #endif

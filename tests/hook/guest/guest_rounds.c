@@ -81,6 +81,33 @@ static long mapped_kb(void)
 	return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
+static void *race(void *unused)
+{
+	static volatile int shared; /* the host's own mistake, which a checker must go on to see */
+
+	for (int i = 0; i < 300; i++) {
+		new_call();
+		touch_hook();
+		shared++;
+	}
+	return unused;
+}
+
+int run_race(char **arguments)
+{
+	pthread_t threads[4];
+
+	(void)arguments;
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < 4; i++)
+			if (pthread_create(&threads[i], NULL, race, NULL))
+				errx(1, "no thread");
+		for (int i = 0; i < 4; i++)
+			pthread_join(threads[i], NULL);
+	}
+	return 3;
+}
+
 int run_rounds(char **arguments)
 {
 	long before_kb = 0;
