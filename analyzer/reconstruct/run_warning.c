@@ -33,8 +33,8 @@ static void warn_of_process(struct texts *texts, struct arena *arena, const stru
 		add(texts, process->trouble);
 	if (!process->ended)
 		add(texts, arena_format(arena,
-				   "%s: the end is missing: the process was killed or is still "
-				   "running",
+				   "%s: the end is missing: the process was killed, ended by "
+				   "_exit or exec, or is still running",
 				   process->path));
 	if (process->lost_records)
 		add(texts, arena_format(arena,

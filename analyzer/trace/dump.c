@@ -198,7 +198,8 @@ static cJSON *head(struct dump *dump, FILE *out)
 	if (trace->ended)
 		print_end(&trace->footer, out);
 	else
-		fputs("  the end is missing: the process was killed or is still running\n", out);
+		fputs("  the end is missing: the process was killed, ended by _exit or exec, or is still running\n",
+			out);
 	more_of_head(dump, object, out);
 	for (size_t i = 0; i < trace->note_count; i++)
 		fprintf(out, "  %s\n", print_clean(&dump->arena, trace->notes[i]));

@@ -61,7 +61,8 @@ static void warn_of_processes(struct summaries *job, struct texts *texts)
 		KINDS
 	};
 	struct same same[KINDS] = {
-		[ENDED] = {.text = "the end is missing: the process was killed or still running"},
+		[ENDED] =
+			{.text = "the end is missing: the process was killed, ended by _exit or exec, or still running"},
 		[RECORDS] = {.text = "records were lost: times below may be too short", .counted = true},
 		[TIMES] = {.text = "device times were lost: host times are used instead", .counted = true},
 		[OPERATIONS] = {.text = "calls were recorded without their details: layers may be wrong",
