@@ -265,6 +265,7 @@ enum pm_entry_type {
 	PM_ENTRY_PYTHON = 15,
 	PM_ENTRY_PLACED = 16,
 	PM_ENTRY_TURN = 17,
+	PM_ENTRY_DEVICE_WINDOW = 18,
 };
 
 struct pm_entry {
@@ -421,6 +422,16 @@ struct pm_entry_turn {
 	uint32_t is_recorded;
 	uint32_t calls;
 	uint64_t ns;
+};
+
+/*
+ * Device times are not taken from here on, or are again (PMHOOK_DEVICE_SHARE); at the begin of a trace they are. All
+ * calls are recorded meanwhile; those that begin between have no correlation.
+ */
+struct pm_entry_device_window {
+	uint32_t taken; /* 1: calls that begin from `ticks` on have device times, 0: none from there on */
+	uint32_t share; /* percent of the time, as the setting says */
+	uint64_t ticks;
 };
 
 /*

@@ -80,7 +80,7 @@ const struct command cmd_dump = {
 	.usage = "[OPTION]... FILE...",
 	.about = "Prints the header, the notes and the counts of each FILE, then the dictionary "
 		 "(functions with the number of their calls, queues, communicators, start and end "
-		 "of recording, captured graphs with their operations), and the calls that threads "
+		 "of recording and of device times, captured graphs with their operations), and the calls that threads "
 		 "have entered and not left. A file without footer belongs to a process that was "
 		 "killed: it is shown up to its end.\n",
 	.options = OPTION_TABLES(rows),

@@ -217,6 +217,7 @@ void dump_print(const struct trace *trace, const struct dump_options *how, FILE 
 		{"devices", "Devices", dump_devices},
 		{"communicators", "Communicators", dump_communicators},
 		{"windows", "Recording", dump_windows},
+		{"device_windows", "Device times", dump_device_windows},
 		{"turns", "Stretches with recording and without", dump_turns},
 		{"entered", "Calls that have not returned", dump_entered},
 		{"graphs", "Graphs", dump_graphs},

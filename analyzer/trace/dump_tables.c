@@ -372,3 +372,19 @@ void dump_windows(struct dump *dump, struct print_table *table)
 			print_number(table, iteration, window->iteration);
 	}
 }
+
+void dump_device_windows(struct dump *dump, struct print_table *table)
+{
+	size_t what = print_column(table, "what", "device times", PRINT_WORD);
+	size_t at = print_column(table, "at_ns", "at, ns", PRINT_COUNT);
+	size_t share = print_column(table, "share", "share, %", PRINT_COUNT);
+
+	for (size_t i = 0; i < dump->trace->device_window_count; i++) {
+		const struct trace_device_window *window = &dump->trace->device_windows[i];
+
+		print_row(table);
+		print_word(table, what, window->taken ? "begin" : "end");
+		print_number(table, at, (double)trace_ns(dump->trace, window->ticks));
+		print_number(table, share, window->share);
+	}
+}

@@ -494,6 +494,9 @@ void standing_unfinished(const struct trace *trace, struct standing_work *work)
 	*work = (struct standing_work){0};
 	if (trace->header.device_source != PM_DEVICE_CUPTI)
 		return;
+	/* device times are not taken: no call awaits any */
+	if (trace->device_window_count && !trace->device_windows[trace->device_window_count - 1].taken)
+		return;
 	works = mem_alloc(2 * WORK_KEPT, sizeof(*works));
 	waited = mem_alloc(1, sizeof(*waited));
 	count = last_works(trace, works, waited);

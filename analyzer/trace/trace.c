@@ -469,6 +469,7 @@ void trace_close(struct trace *trace)
 	free(trace->graphs);
 	free(trace->windows);
 	free(trace->turns);
+	free(trace->device_windows);
 	free(trace->addresses);
 	free(trace->lists);
 	free(trace->places);

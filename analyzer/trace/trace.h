@@ -88,6 +88,13 @@ struct trace_window {
 	uint64_t ticks;
 };
 
+/* Device times began to be taken, or ended (struct pm_entry_device_window). */
+struct trace_device_window {
+	bool taken;
+	uint32_t share; /* percent of the time */
+	uint64_t ticks;
+};
+
 /* A stretch of the run with recording or without (struct pm_entry_turn). */
 struct trace_turn {
 	bool is_recorded;
@@ -222,6 +229,8 @@ struct trace {
 	size_t window_count, window_room;
 	struct trace_turn *turns; /* likewise */
 	size_t turn_count, turn_room;
+	struct trace_device_window *device_windows; /* likewise */
+	size_t device_window_count, device_window_room;
 	uint64_t *addresses; /* device addresses among arguments */
 	size_t address_count, address_room;
 	struct trace_list *lists;

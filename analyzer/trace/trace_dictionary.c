@@ -285,6 +285,15 @@ static void parse_turn(struct trace *trace, const unsigned char *body)
 		(struct trace_turn){entry.is_recorded != 0, entry.calls, entry.ns};
 }
 
+static void parse_device_window(struct trace *trace, const unsigned char *body)
+{
+	struct pm_entry_device_window entry;
+
+	memcpy(&entry, body, sizeof(entry));
+	*MEM_PUSH(trace->device_windows, trace->device_window_count, trace->device_window_room) =
+		(struct trace_device_window){entry.taken != 0, entry.share, entry.ticks};
+}
+
 /* An operation keeps the first base it gets; trace.c makes sure that it is there. */
 static void parse_placed(struct trace *trace, uint64_t offset, const unsigned char *body)
 {
@@ -385,6 +394,7 @@ static void parse_entry(
 		[PM_ENTRY_PYTHON] = sizeof(struct pm_entry_python),
 		[PM_ENTRY_PLACED] = sizeof(struct pm_entry_placed),
 		[PM_ENTRY_TURN] = sizeof(struct pm_entry_turn),
+		[PM_ENTRY_DEVICE_WINDOW] = sizeof(struct pm_entry_device_window),
 	};
 	const char *text = NULL;
 	uint32_t number = 0;
@@ -471,6 +481,9 @@ static void parse_entry(
 		return;
 	case PM_ENTRY_TURN:
 		parse_turn(trace, body);
+		return;
+	case PM_ENTRY_DEVICE_WINDOW:
+		parse_device_window(trace, body);
 		return;
 	case PM_ENTRY_DEVICE:
 		parse_device(trace, offset, body, size);
