@@ -122,7 +122,7 @@ static const struct option_row rows[] = {
 		"of busy and exclusive time; several: the table of phases. Times in ns"},
 	{"iterations", OPTION_ITERATIONS, NULL,
 		"with --csv: a row per iteration and phase, including those left out: run, rank, "
-		"device, iteration, kind (used, warmup, uneven, different), start_ns, end_ns, "
+		"device, iteration, kind (used, warmup, uneven, different, cut, untimed), start_ns, end_ns, "
 		"phase, busy, exclusive, and begin_ns (start_ns under its old name, until the "
 		"next version). The phase \"iteration\" is the whole"},
 	{0},

@@ -148,16 +148,17 @@ static const char *longest_text(struct arena *arena, const struct pace_steps *st
 	return text;
 }
 
-static const char *slow_text(struct arena *arena, const struct pace_steps *steps)
+static const char *slow_text(struct arena *arena, const struct pace_steps *steps, bool sampled)
 {
 	if (steps->slow == SIZE_MAX)
 		return "Many take over 1.5 times that, as where an evaluation lies in between.";
 	if (steps->slow == 0)
 		return "None takes over 1.5 times that.";
 	return arena_format(arena,
-		"%zu take%s over 1.5 times that, which adds %.1f%% to the time: %s%s. --steps N reads them.",
+		"%zu take%s over 1.5 times that, which adds %.1f%% to the time: %s%s.%s",
 		steps->slow, steps->slow == 1 ? "s" : "", steps->slow_share * 100,
-		steps->slow > 1 ? "the longest are " : "", longest_text(arena, steps));
+		steps->slow > 1 ? "the longest are " : "", longest_text(arena, steps),
+		sampled ? " --steps N reads them." : "");
 }
 
 /* The first worker's; those of others are as a rule the same. */
@@ -181,7 +182,8 @@ void report_pace(struct analysis *analysis, FILE *out)
 				.functions[analysis->timeline.operations[worker->pace.operation].function]
 				.name,
 			print_time(arena, steps.median_ns), print_time(arena, steps.most_ns),
-			slow_text(arena, &steps)),
+			slow_text(arena, &steps,
+				analysis->timeline.processes[worker->worker->process].trace != NULL)),
 		2, out);
 }
 

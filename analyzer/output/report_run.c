@@ -104,6 +104,11 @@ static const char *left_out_text(struct arena *arena, const struct left_out *lef
 		text = append(arena, text,
 			arena_format(arena, "%zu iteration%s at the edges of what was read",
 				left->counts[ITERATION_CUT], pm_text_plural(left->counts[ITERATION_CUT])));
+	if (left->counts[ITERATION_UNTIMED])
+		text = append(arena, text,
+			arena_format(arena, "%zu iteration%s without device times",
+				left->counts[ITERATION_UNTIMED],
+				pm_text_plural(left->counts[ITERATION_UNTIMED])));
 	if (left->gaps[ITERATION_EVALUATION])
 		text = append(arena, text,
 			arena_format(arena, "%zu evaluation%s (%s)", left->gaps[ITERATION_EVALUATION],
@@ -135,6 +140,23 @@ static const char *source_of(const struct analysis *analysis, const char *const 
 static const char *const source_texts[] = {"none", "from pairs of events around each call",
 	"of each kernel, copy and set (CUPTI)", "from different sources in the processes"};
 static const char *const source_keys[] = {"none", "events", "cupti", "mixed"};
+
+/* In how many of the first worker's iterations device times were taken; "": in all of the run. */
+static const char *stretches_text(struct analysis *analysis)
+{
+	const struct analysis_worker *worker = &analysis->workers[0];
+	const struct timeline_process *process = &analysis->timeline.processes[worker->worker->process];
+	const struct iteration_list *list = &worker->iterations;
+	struct arena *arena = &analysis->timeline.arena;
+
+	if (process->timed_count == 0)
+		return "";
+	return arena_format(arena,
+		", in %zu of %zu iterations (the first minute of device work, then %" PRIu32
+		"%% of the time; PMHOOK_DEVICE=%s has all)",
+		list->count - list->counts[ITERATION_UNTIMED], list->count, process->timed_share,
+		process->device_source == PM_DEVICE_EVENTS ? "events" : "cupti");
+}
 
 static void print_head(struct run *run, FILE *out)
 {
@@ -168,8 +190,9 @@ static void print_head(struct run *run, FILE *out)
 			"A file breaks off: work may be missing in any iteration, and times too short.", 2,
 			out);
 	print_paragraph(arena_format(arena, "Left out: %s.", left_out_text(arena, &left)), 2, out);
-	print_paragraph(arena_format(arena, "Device times: %s.",
-				report_device_times(analysis, source_of(analysis, source_texts))),
+	print_paragraph(arena_format(arena, "Device times: %s%s.",
+				report_device_times(analysis, source_of(analysis, source_texts)),
+				stretches_text(analysis)),
 		2, out);
 	report_assumed(analysis, out);
 }
@@ -434,6 +457,8 @@ static void add_left_out(cJSON *object, const struct left_out *left)
 	cJSON_AddNumberToObject(out, "different", (double)left->counts[ITERATION_DIFFERENT]);
 	if (left->counts[ITERATION_CUT])
 		cJSON_AddNumberToObject(out, "cut", (double)left->counts[ITERATION_CUT]);
+	if (left->counts[ITERATION_UNTIMED])
+		cJSON_AddNumberToObject(out, "untimed", (double)left->counts[ITERATION_UNTIMED]);
 	cJSON_AddNumberToObject(out, "evaluations", (double)left->gaps[ITERATION_EVALUATION]);
 	cJSON_AddNumberToObject(out, "evaluations_ns", left->gaps_ns[ITERATION_EVALUATION]);
 	cJSON_AddNumberToObject(out, "incomplete", (double)left->gaps[ITERATION_PARTIAL]);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 const char *const report_iteration_kinds[ITERATION_KINDS] = {
-	"used", "warmup", "uneven", "different", "cut"};
+	"used", "warmup", "uneven", "different", "cut", "untimed"};
 
 const char *report_phase(int phase)
 {

@@ -12,7 +12,7 @@ struct analysis_worker {
 	struct iteration_list iterations;
 	struct layer_list layers;
 	struct phase_list phases;
-	struct pace pace; /* where not all was read */
+	struct pace pace; /* where not all was read, or not all has device times */
 	uint32_t *used;   /* numbers of the iterations that count */
 	size_t used_count;
 	size_t kept;    /* while analysis_meet works: of used */
@@ -57,8 +57,8 @@ int64_t analysis_number(
 	const struct analysis *analysis, const struct analysis_worker *worker, size_t iteration);
 
 /*
- * Uses the iterations alone whose numbers all workers have; nothing where steps are not numbered, or no
- * number is common. Done by analysis_init.
+ * Uses the iterations alone whose numbers all workers have; nothing where steps are not numbered, and each
+ * worker has device times of all, or no number is common. Done by analysis_init.
  */
 void analysis_meet(struct analysis *analysis);
 

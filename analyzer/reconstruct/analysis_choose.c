@@ -114,13 +114,23 @@ static bool all_have(const struct analysis *analysis, int64_t *const *numbers, i
 	return true;
 }
 
+/* All iterations are there, so that their order numbers them. */
+static bool is_whole(const struct analysis *analysis, const struct analysis_worker *worker)
+{
+	return analysis->timeline.processes[worker->worker->process].window_count == 0;
+}
+
 void analysis_meet(struct analysis *analysis)
 {
+	bool any_untimed = false;
 	int64_t **numbers;
 	size_t common = 0;
 
 	for (size_t w = 0; w < analysis->worker_count; w++)
-		if (!is_numbered(analysis, &analysis->workers[w]) && !analysis->workers[w].pace.count)
+		any_untimed |= analysis->workers[w].iterations.counts[ITERATION_UNTIMED] > 0;
+	for (size_t w = 0; w < analysis->worker_count; w++)
+		if (!is_numbered(analysis, &analysis->workers[w]) && !analysis->workers[w].pace.count &&
+			!(any_untimed && is_whole(analysis, &analysis->workers[w])))
 			return;
 	if (analysis->worker_count < 2)
 		return;

@@ -25,6 +25,7 @@ enum iteration_kind {
 	ITERATION_UNEVEN,    /* the same calls with other shapes: the last batch of an epoch */
 	ITERATION_DIFFERENT, /* other calls than most */
 	ITERATION_CUT,       /* at the edge of what was read of a long run: a part may be missing */
+	ITERATION_UNTIMED,   /* alike, but not wholly in a part of the run with device times */
 	ITERATION_KINDS,
 };
 

@@ -178,6 +178,76 @@ static void leave_edges(const struct iteration_finder *finder, struct iteration_
 	free(cut);
 }
 
+static const struct timeline_timed *timed_at(const struct timeline_process *process, int64_t ns)
+{
+	size_t low = 0, high = process->timed_count;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (process->timed[middle].end_ns <= ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < process->timed_count && process->timed[low].begin_ns <= ns ? &process->timed[low] : NULL;
+}
+
+static size_t count_timed(const struct iteration_finder *finder, const struct iteration *item)
+{
+	size_t count = 0;
+
+	for (size_t i = item->first_call; i < item->call_end; i++)
+		count += iteration_call_at(finder, i).interval_count > 0;
+	return count;
+}
+
+/*
+ * The iterations whose work has device times: all their calls are in one part of the run where such times are taken.
+ * Where that does not begin with the run, the first one there is none of them: it begins when the device is done with
+ * the one before it, which is not known. Nor is one at its end of which fewer calls have times than of the one before
+ * it: the device was still at work.
+ */
+static bool *find_timed(const struct iteration_finder *finder, const struct iteration_list *list)
+{
+	const struct timeline_process *process = &finder->timeline->processes[finder->worker->process];
+	bool *timed = mem_alloc(list->count, sizeof(*timed));
+
+	for (size_t i = 0; i < list->count; i++) {
+		const struct iteration *item = &list->items[i];
+		const struct timeline_timed *at =
+			timed_at(process, iteration_call_at(finder, item->first_call).begin_ns);
+
+		timed[i] = at && iteration_call_at(finder, item->call_end - 1).begin_ns < at->end_ns &&
+			   (at->begin_ns == INT64_MIN ||
+				   (i > 0 && iteration_call_at(finder, item[-1].first_call).begin_ns >=
+						     at->begin_ns));
+	}
+	for (size_t i = list->count; i-- > 1;)
+		if (timed[i] && timed[i - 1] && (i + 1 == list->count || !timed[i + 1]) &&
+			list->items[i].shape == list->items[i - 1].shape &&
+			count_timed(finder, &list->items[i]) < count_timed(finder, &list->items[i - 1]))
+			timed[i] = false;
+	return timed;
+}
+
+/* What the device did in an iteration without its times is not known, and is not idle time. */
+static void leave_untimed(const struct iteration_finder *finder, struct iteration_list *list)
+{
+	bool *timed = find_timed(finder, list);
+
+	for (size_t i = 0; i < list->count; i++) {
+		struct iteration *item = &list->items[i];
+
+		if (timed[i] || item->kind != ITERATION_USED)
+			continue;
+		list->counts[item->kind]--;
+		item->kind = ITERATION_UNTIMED;
+		list->counts[item->kind]++;
+	}
+	free(timed);
+}
+
 void iteration_classify(struct iteration_finder *finder, struct iteration_list *list, size_t skip)
 {
 	if (finder->judged) {
@@ -190,6 +260,8 @@ void iteration_classify(struct iteration_finder *finder, struct iteration_list *
 	}
 	if (finder->timeline->processes[finder->worker->process].gap.unread)
 		leave_edges(finder, list);
+	if (finder->timeline->processes[finder->worker->process].timed_count)
+		leave_untimed(finder, list);
 }
 
 #define LIKELIER 10 /* times as often is a step found in what is one as in what is none */

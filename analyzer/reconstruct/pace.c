@@ -94,6 +94,19 @@ out:
 	return found;
 }
 
+/* When the calls of an operation began, where all of them were read. */
+static int64_t *list_begins(
+	const struct timeline *timeline, const struct worker *worker, uint32_t operation, size_t *count)
+{
+	int64_t *begins = mem_alloc(worker->call_count, sizeof(*begins));
+
+	*count = 0;
+	for (size_t i = 0; i < worker->call_count; i++)
+		if (base_at(timeline, worker, i) == operation)
+			begins[(*count)++] = timeline_call(timeline, worker->calls[i]).begin_ns;
+	return begins;
+}
+
 void pace_find(const struct worker_model *model, const struct worker *worker,
 	const struct iteration_list *iterations, const struct layer_list *layers, struct pace *pace)
 {
@@ -101,12 +114,17 @@ void pace_find(const struct worker_model *model, const struct worker *worker,
 	const struct timeline_process *process = &timeline->processes[worker->process];
 
 	*pace = (struct pace){0};
-	if (!process->trace || iterations->count == 0)
+	/* without pauses, of which pace_steps does not know then */
+	if (!process->trace && (iterations->counts[ITERATION_UNTIMED] == 0 || process->window_count > 0))
+		return;
+	if (iterations->count == 0)
 		return;
 	pace->operation = find_operation(model, worker, iterations, layers);
 	if (!pace->operation)
 		return;
-	pace->begin_ns = timeline_begins(process, pace->operation, worker->device, &pace->count);
+	pace->begin_ns = process->trace
+				 ? timeline_begins(process, pace->operation, worker->device, &pace->count)
+				 : list_begins(timeline, worker, pace->operation, &pace->count);
 	while (pace->count > 0 && pace->before < iterations->count &&
 		timeline_call(timeline, worker->calls[iterations->items[pace->before].call_end - 1])
 				.begin_ns < pace->begin_ns[0])
@@ -155,10 +173,10 @@ static bool is_paused(const struct timeline_process *process, const int64_t *pau
 /* When recording went on after a pause; *count of them, freed by the caller. */
 static int64_t *list_pauses(const struct trace *trace, size_t *count)
 {
-	int64_t *pauses = mem_alloc(trace->window_count + 1, sizeof(*pauses));
+	int64_t *pauses = mem_alloc((trace ? trace->window_count : 0) + 1, sizeof(*pauses));
 
 	*count = 0;
-	for (size_t i = 1; i < trace->window_count; i++)
+	for (size_t i = 1; trace && i < trace->window_count; i++)
 		if (trace->windows[i].open)
 			pauses[(*count)++] = trace_ns(trace, trace->windows[i].ticks);
 	return pauses;

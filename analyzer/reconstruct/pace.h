@@ -1,5 +1,5 @@
 /*
- * Where each step of a long run begins of which not all was read: told by a call that every iteration makes
+ * Where each step of a long run begins of which not all was read, or not all has device times: told by a call that every iteration makes
  * once, and evaluations do not, which is looked for in the whole trace. So steps have their true numbers, and
  * how long each took is known, though not why.
  *
@@ -14,12 +14,13 @@
 
 struct pace {
 	uint32_t operation; /* that tells the steps, without addresses; valid if count > 0 */
-	int64_t *begin_ns;  /* of its calls, rising; NULL: not known, or all was read */
+	int64_t *begin_ns;  /* of its calls, rising; NULL: not known, or not needed */
 	size_t count;
 	size_t before; /* iterations that are in front of the first of them */
 };
 
-/* Finds it where the worker's process was not read as a whole. pace_free in any case. */
+/* Finds it where the worker's process was not read as a whole, or some iterations have no device times. pace_free
+ * in any case. */
 void pace_find(const struct worker_model *model, const struct worker *worker,
 	const struct iteration_list *iterations, const struct layer_list *layers, struct pace *pace);
 void pace_free(struct pace *pace);

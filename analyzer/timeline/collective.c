@@ -243,6 +243,15 @@ void collective_gather(const struct timeline *timeline, struct collective_list *
 	sort(list, compare);
 }
 
+/* The host's times of a call do not tell when its exchange began and ended. */
+static bool is_any_untimed(const struct timeline *timeline, const struct collective *items, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (timeline_is_untimed(timeline, items[i].process, items[i].call))
+			return true;
+	return false;
+}
+
 void collective_match(const struct timeline *timeline, struct collective_list *list)
 {
 	size_t kept = 0;
@@ -255,7 +264,7 @@ void collective_match(const struct timeline *timeline, struct collective_list *l
 				  list->items[end].function_key == first.function_key &&
 				  list->items[end].sequence == first.sequence;)
 			end++;
-		if (end - i < 2)
+		if (end - i < 2 || is_any_untimed(timeline, &list->items[i], end - i))
 			continue;
 		for (size_t j = i; j < end; j++) {
 			list->items[kept] = list->items[j];

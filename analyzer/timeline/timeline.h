@@ -155,6 +155,11 @@ struct timeline_window {
 	uint32_t iteration, iteration_end; /* counted by the hook, 0: not counted */
 };
 
+/* A part of the run in which device times were taken: calls that begin in it have them. */
+struct timeline_timed {
+	int64_t begin_ns, end_ns; /* INT64_MIN, INT64_MAX: from the begin of the data, to its end */
+};
+
 /* A stretch of the run with recording or without, where they took turns: how long, and with how many calls. */
 struct timeline_turn {
 	bool is_recorded;
@@ -239,6 +244,9 @@ struct timeline_process {
 	size_t place_count;
 	uint32_t first_window, window_count; /* none: all of it was recorded */
 	struct timeline_gap gap;             /* what is missing */
+	struct timeline_timed *timed;        /* in order of time */
+	size_t timed_count;                  /* 0: device times were taken in all of the run */
+	uint32_t timed_share;                /* percent of the time, behind the first of them */
 	const struct timeline_turn *turns;   /* in order of time */
 	size_t turn_count;
 	struct trace *trace; /* open as long as the timeline is, where not all of it was read; else NULL */
@@ -373,6 +381,12 @@ int64_t *timeline_begins(
 /* How much of a stretch of time was recorded, in the process's windows. */
 int64_t timeline_recorded(const struct timeline *timeline, const struct timeline_process *process,
 	int64_t begin_ns, int64_t end_ns);
+
+/* Whether the call has no device times because they were not taken, as far as that can be told. */
+static inline bool timeline_is_untimed(const struct timeline *timeline, uint32_t process, size_t call)
+{
+	return timeline->processes[process].timed_count > 0 && timeline_call(timeline, call).interval_count == 0;
+}
 
 /* Does the function launch a captured graph? Others of its kind capture and prepare. */
 bool timeline_is_launch(const struct timeline_function *function);

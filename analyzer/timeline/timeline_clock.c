@@ -214,6 +214,12 @@ void timeline_move(struct timeline *timeline, struct timeline_process *process, 
 		if (window->end_ns != INT64_MAX)
 			window->end_ns += move_ns;
 	}
+	for (size_t i = 0; i < process->timed_count; i++) {
+		if (process->timed[i].begin_ns != INT64_MIN)
+			process->timed[i].begin_ns += move_ns;
+		if (process->timed[i].end_ns != INT64_MAX)
+			process->timed[i].end_ns += move_ns;
+	}
 	for (size_t i = 0; i < process->frame_count; i++) {
 		timeline->frames[process->first_frame + i].begin_ns += move_ns;
 		timeline->frames[process->first_frame + i].end_ns += move_ns;

@@ -138,11 +138,36 @@ static void keep_stretches(struct timeline *timeline, const struct trace *trace,
 	add_gap(timeline, trace, stretches, &process->gap);
 }
 
+static void add_timed(struct timeline *timeline, const struct trace *trace, struct timeline_process *process)
+{
+	int64_t begin_ns = INT64_MIN;
+	bool taken = true;
+
+	if (trace->device_window_count == 0)
+		return;
+	process->timed = arena_alloc(&timeline->arena, trace->device_window_count + 1, sizeof(*process->timed));
+	process->timed_share = trace->device_windows[0].share;
+	for (size_t i = 0; i < trace->device_window_count; i++) {
+		const struct trace_device_window *window = &trace->device_windows[i];
+		const int64_t ns = trace_ns(trace, window->ticks);
+
+		if (window->taken == taken)
+			continue;
+		if (taken)
+			process->timed[process->timed_count++] = (struct timeline_timed){begin_ns, ns};
+		taken = window->taken;
+		begin_ns = ns;
+	}
+	if (taken && process->timed_count)
+		process->timed[process->timed_count++] = (struct timeline_timed){begin_ns, INT64_MAX};
+}
+
 void timeline_add_windows(struct timeline *timeline, const struct trace *trace,
 	const struct timeline_stretches *stretches, struct timeline_process *process)
 {
 	process->first_window = (uint32_t)timeline->window_count;
 	add_windows(timeline, trace);
+	add_timed(timeline, trace, process);
 	cut_windows(timeline, trace, process);
 	if (stretches->count > 0)
 		keep_stretches(timeline, trace, stretches, process);

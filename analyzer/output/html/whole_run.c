@@ -27,11 +27,17 @@ static double step_ns(const struct pace *pace, size_t step)
 	return (double)(pace->begin_ns[step + 1] - pace->begin_ns[step]);
 }
 
-/* Does a window of the process lie in these steps? */
+/* Does a window of the process lie in these steps, or of a process that was read as a whole a part with device times? */
 static bool is_read(const struct timeline *timeline, const struct timeline_process *process,
 	const struct pace *pace, size_t first, size_t end)
 {
-	return timeline_recorded(timeline, process, pace->begin_ns[first], pace->begin_ns[end]) > 0;
+	if (process->trace)
+		return timeline_recorded(timeline, process, pace->begin_ns[first], pace->begin_ns[end]) > 0;
+	for (size_t i = 0; i < process->timed_count; i++)
+		if (process->timed[i].begin_ns < pace->begin_ns[end] &&
+			process->timed[i].end_ns > pace->begin_ns[first])
+			return true;
+	return process->timed_count == 0;
 }
 
 static struct piece piece_of(const struct timeline *timeline, const struct timeline_process *process,
@@ -65,7 +71,7 @@ static void write_piece(struct html_page *page, const struct pace *pace, const s
 		"<line class=\"mark\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"%.1f\" y2=\"%.1f\"/>",
 		pace->before + piece->first, pace->before + piece->end - 1, html_time(page, piece->median_ns),
 		pace->before + piece->longest, html_time(page, piece->longest_ns),
-		piece->read ? "; read in detail" : "", x, HEIGHT - tall, 0.85 * wide, tall, x, x + 0.85 * wide,
+		piece->read ? "; known in detail" : "", x, HEIGHT - tall, 0.85 * wide, tall, x, x + 0.85 * wide,
 		HEIGHT - longest + 1, HEIGHT - longest + 1);
 	if (piece->read)
 		fprintf(page->out,
@@ -101,18 +107,20 @@ void html_whole_run(struct html_page *page, const struct html_run *run)
 {
 	const struct analysis *analysis = run->analysis;
 	size_t shown;
-	bool *chosen;
+	bool *chosen, sampled;
 
 	if (analysis->worker_count == 0 || analysis->workers[0].pace.count < 2)
 		return;
+	sampled = analysis->timeline.processes[analysis->workers[0].worker->process].trace != NULL;
 	shown = html_choose(run, MOST_RANKS, &chosen);
 	html_section(page, "The whole run");
 	fprintf(page->out,
-		"<p class=\"dim\">Not all of this long run was read in detail, but when each step began: a bar is the "
+		"<p class=\"dim\">%s, but when each step began: a bar is the "
 		"median of some steps on the host, with what lies between two steps, the line the longest of "
-		"them, at most %g× the median of all. Marked at the foot: what was read, on which the rest of this page "
-		"rests; --steps reads other steps. ",
-		CUT);
+		"them, at most %g× the median of all. Marked at the foot: what %s, on which the rest of this page "
+		"rests%s. ",
+		sampled ? "Not all of this long run was read in detail" : "Not all of this run has device times", CUT,
+		sampled ? "was read" : "has them", sampled ? "; --steps reads other steps" : "");
 	if (shown < analysis->worker_count)
 		fprintf(page->out, "%zu of %zu ranks are shown.", shown, analysis->worker_count);
 	fputs("</p>\n<table class=\"lines\">\n", page->out);
