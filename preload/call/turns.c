@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "device/cupti_session.h"
+#include "device/stretch.h"
 #include "guest/clock.h"
 #include "guest/guest.h"
 #include "guest/own_cost.h"
@@ -37,6 +38,8 @@ void pmh_turns_init(void)
 	pmh_turns_wanted =
 		strcmp(pmh_settings.cost, "measure") == 0 && strcmp(pmh_settings.window, "all") == 0;
 	atomic_store(&pmh_resting, false);
+	/* what is measured is recording with device times */
+	pmh_stretch_hold(pmh_turns_wanted);
 	state = WAITING;
 	stretches = 0;
 	counted = NULL;
@@ -61,6 +64,13 @@ static void begin_stretch(uint64_t now_ns)
 	atomic_store(&next_ns, now_ns + STRETCH_NS);
 }
 
+static void end(void)
+{
+	state = OVER;
+	atomic_store(&next_ns, UINT64_MAX);
+	pmh_stretch_hold(false);
+}
+
 static void end_stretch(uint64_t now_ns)
 {
 	const bool rested = atomic_load(&pmh_resting);
@@ -72,8 +82,7 @@ static void end_stretch(uint64_t now_ns)
 	}
 	if (rested)
 		turn(false);
-	state = OVER;
-	atomic_store(&next_ns, UINT64_MAX);
+	end();
 }
 
 static void wait_for_loop(const struct pmh_thread *self, uint64_t now_ns)
@@ -97,8 +106,7 @@ static void give_up(uint64_t now_ns)
 		return;
 	if (atomic_load(&pmh_resting))
 		turn(false);
-	state = OVER;
-	atomic_store(&next_ns, UINT64_MAX);
+	end();
 }
 
 void pmh_turns_look(struct pmh_thread *self)

@@ -27,6 +27,7 @@
 #include "device/cupti_session.h"
 #include "device/event_time.h"
 #include "device/place.h"
+#include "device/stretch.h"
 #include "guest/clock.h"
 #include "guest/own_cost.h"
 #include "guest/resolve.h"
@@ -117,10 +118,14 @@ static __attribute__((noinline)) void enter_device(
 		return;
 	if (kind == PM_KIND_COMM && self->group_depth > 0) {
 		f->flags |= PM_FLAG_GROUP;
+		if (pmh_stretch_rests(self))
+			return;
 		f->correlation = next_correlation();
 		pmh_group_add(self, f);
 		return;
 	}
+	if (pmh_stretch_rests(self))
+		return;
 	f->correlation = next_correlation();
 	f->pushed = pmh_cupti_begin(f->place, f->correlation, 0);
 	if (!f->pushed && captured == PMH_BESIDE_CAPTURE)

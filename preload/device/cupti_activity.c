@@ -20,6 +20,7 @@
 #include "describe/operation.h"
 #include "guest/guest.h"
 #include "guest/settings_hook.h"
+#include "stretch.h"
 #include "trace/intern.h"
 #include "trace/write.h"
 
@@ -246,8 +247,9 @@ static void write_activity(const struct activity *a, uint32_t sequence)
 	uint8_t flags = pmh_external_flags(a->id);
 	uint64_t call = flags & PM_FLAG_GROUP ? grouped_call(a, queue) : a->id;
 
-	if (!call && strcmp(pmh_settings.window, "all") != 0)
-		return; /* of a call outside the window */
+	/* of a call outside the window, or outside a stretch */
+	if (!call && (strcmp(pmh_settings.window, "all") != 0 || atomic_load(&pmh_stretch_is_off)))
+		return;
 	pmh_append_slowly(&pmh_self,
 		&(struct pmh_record){.begin = near_monotonic(a->begin_ns),
 			.end = near_monotonic(a->end_ns),
@@ -335,7 +337,8 @@ static bool try_write(struct activity *a, bool late)
 
 	if (!a->id)
 		a->id = pmh_join_id(a->cupti_correlation);
-	if (a->node) {
+	/* of a launch in front of a stretch only some nodes may be seen */
+	if (a->node && (a->id || !pmh_stretches)) {
 		g = graph_of(a);
 		if (!g->known && (late || a->cupti_correlation != g->first_launch))
 			learn(g);

@@ -35,7 +35,8 @@ static struct link {
 } * links; /* by number */
 
 static _Atomic bool by_callbacks, any_link;
-static bool all_calls; /* have records */
+static bool all_calls;    /* have records */
+static bool no_callbacks; /* CUPTI has or makes none: found out */
 
 /* Of the runtime's calls, by CUPTI's numbers: how often they were seen to enter the driver under their own
  * correlation, and whether they once were not. Nearly, as threads come at the same time. */
@@ -248,7 +249,7 @@ static bool enable_external(void)
 
 bool pmh_join_start(void)
 {
-	const bool wanted = strcmp(pmh_settings.cupti_join, "callback") == 0;
+	const bool wanted = strcmp(pmh_settings.cupti_join, "callback") == 0 && !no_callbacks;
 
 	if (wanted && enable_callbacks()) {
 		atomic_store(&by_callbacks, true);
@@ -258,7 +259,11 @@ bool pmh_join_start(void)
 		return false;
 	if (wanted)
 		pmh_note("device: CUPTI has no callbacks of launches: recording them");
-	enable_launches();
+	no_callbacks |= wanted;
+	if (all_calls)
+		enable_all_calls();
+	else
+		enable_launches();
 	return true;
 }
 
@@ -270,6 +275,7 @@ bool pmh_join_more(void)
 		disable_callbacks();
 		if (!enable_external())
 			return false;
+		no_callbacks = true;
 		pmh_note("device: CUPTI makes no callbacks of launches: recording all calls");
 	} else {
 		pmh_note(

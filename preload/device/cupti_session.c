@@ -30,12 +30,14 @@
 #include "guest/guest.h"
 #include "guest/resolve.h"
 #include "guest/settings_hook.h"
+#include "stretch.h"
 #include "trace/intern.h"
 #include "trace/write.h"
 
 #define CLOCK_ERROR_NS 1000000u /* a clock known less well than this is of no use */
 #define FINISH_NS 2000000000L
 #define LEAVE_NS 3000000000L
+#define COLLECTING_ROUNDS 20
 
 extern char **environ;
 
@@ -297,17 +299,43 @@ bool pmh_cupti_rests(bool rest)
 	return atomic_load(&pmh_cupti_state) != PMH_CUPTI_ON || atomic_load(&rests) == rest;
 }
 
-void pmh_cupti_turn(void)
+/* Behind the end of a stretch: until no more comes of what was in flight, or for so many rounds. */
+static bool is_collected(void)
 {
-	const bool rest = atomic_load(&rest_wanted);
+	static uint64_t joined_before;
+	static unsigned rounds;
+	const uint64_t joined_now = pmh_activity_joined();
+	bool over;
 
-	if (rest == atomic_load(&rests))
-		return;
-	if (rest)
-		pmh_cupti_disable();
-	else if (!enable_kinds())
-		pmh_note("device: CUPTI records no more kernels after a rest");
-	atomic_store(&rests, rest);
+	if (!atomic_load(&pmh_stretch_is_off)) {
+		joined_before = UINT64_MAX;
+		rounds = 0;
+		return false;
+	}
+	over = joined_now == joined_before || ++rounds > COLLECTING_ROUNDS;
+	joined_before = joined_now;
+	return over;
+}
+
+long pmh_cupti_turn(void)
+{
+	long left_ns;
+	const bool wanted = pmh_stretch_wanted(&left_ns);
+	bool rest;
+
+	if (!wanted)
+		pmh_stretch_turn(false);
+	rest = atomic_load(&rest_wanted) || (is_collected() && !wanted);
+	if (rest != atomic_load(&rests)) {
+		if (rest)
+			pmh_cupti_disable();
+		else if (!enable_kinds())
+			pmh_note("device: CUPTI records no more kernels after a rest");
+		atomic_store(&rests, rest);
+	}
+	if (wanted)
+		pmh_stretch_turn(true);
+	return left_ns;
 }
 
 /* ---- ending ---- */

@@ -55,8 +55,9 @@ uint64_t pmh_cupti_times(void); /* written as records */
 
 /* ---- for the other sources of CUPTI ---- */
 
-/* By our thread: as pmh_cupti_rest has said last. */
-void pmh_cupti_turn(void);
+/* By our thread: as pmh_cupti_rest and the stretches (stretch.h) say. Returns for how many ns more, -1: until
+ * pmh_cupti_rest says otherwise. */
+long pmh_cupti_turn(void);
 
 /* The functions of CUPTI in use: X(name, whether we can do without). */
 #define PMH_CUPTI_FUNCTIONS(X) \

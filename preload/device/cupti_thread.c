@@ -28,8 +28,9 @@
 #define BUFFER_BYTES ((size_t)1 << 20)
 #define BUFFERS 32 /* 32 MiB in all; beyond that CUPTI drops records, and counts them */
 #define ROUND_NS 100000000L
-#define IDLE_ROUNDS 20       /* more than an activity may wait */
-#define CLOCK_NS 1000000000u /* between readings of CUPTI's clock */
+#define LONGEST_NS 1000000000L /* of sleep, where it may be time to turn */
+#define IDLE_ROUNDS 20         /* more than an activity may wait */
+#define CLOCK_NS 1000000000u   /* between readings of CUPTI's clock */
 
 static _Atomic uint32_t asked; /* enum pmh_request */
 static _Atomic uint32_t answered;
@@ -253,8 +254,9 @@ static void check_joining(void)
 		checked = pmh_join_more();
 }
 
-/* Until the next round; after some in which nothing was submitted, until something is. */
-static void sleep_a_while(unsigned idle_rounds, uint64_t pushed_before)
+/* Until the next round; after some in which nothing was submitted, until something is, or it is time to turn
+ * (limit_ns, -1: it never is). */
+static void sleep_a_while(unsigned idle_rounds, uint64_t pushed_before, long limit_ns)
 {
 	if (idle_rounds < IDLE_ROUNDS) {
 		wait_while(&asked, PMH_REQUEST_NONE, ROUND_NS);
@@ -262,7 +264,7 @@ static void sleep_a_while(unsigned idle_rounds, uint64_t pushed_before)
 	}
 	atomic_store(&sleeping, 1);
 	if (atomic_load(&pushed) == pushed_before && atomic_load(&asked) == PMH_REQUEST_NONE)
-		wait_while(&sleeping, 1, -1);
+		wait_while(&sleeping, 1, limit_ns < LONGEST_NS ? limit_ns : LONGEST_NS);
 	atomic_store(&sleeping, 0);
 }
 
@@ -271,6 +273,7 @@ static void *serve(void *record)
 	uint64_t clock_ns = pmh_monotonic_ns(), pushed_before = 0;
 	unsigned idle_rounds = 0;
 	uint32_t request;
+	long limit_ns;
 
 	pmh_self_adopt(record);
 	pmh_self.depth = 1;
@@ -285,10 +288,10 @@ static void *serve(void *record)
 		}
 		idle_rounds = flush(0) || pushed_now != pushed_before ? 0 : idle_rounds + 1;
 		pushed_before = pushed_now;
-		pmh_cupti_turn();
+		limit_ns = pmh_cupti_turn();
 		check_joining();
 		pmh_join_round();
-		sleep_a_while(idle_rounds, pushed_before);
+		sleep_a_while(idle_rounds, pushed_before, limit_ns);
 	}
 	answer(request);
 	/* at the end of the process a thread that ends is only in the way */

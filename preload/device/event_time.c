@@ -29,6 +29,7 @@
 #include "guest/guest.h"
 #include "guest/settings_hook.h"
 #include "guest/unchecked.h"
+#include "stretch.h"
 #include "trace/write.h"
 
 bool pmh_device_timed;
@@ -40,6 +41,7 @@ void pmh_device_init(void)
 {
 	pmh_device_timed = strcmp(pmh_settings.device, "none") != 0;
 	pmh_trace_device_source(PM_DEVICE_NONE);
+	pmh_stretch_init();
 	pmh_device_found();
 	pmh_cupti_init();
 }

@@ -15,7 +15,7 @@
 #define PREFIX "PMHOOK_"
 #define NAME_BYTES 32 /* of names that are compared; longer ones are like none of ours */
 
-enum kind { FOLDER, WORDS, NUMBER, WINDOW, PERMISSIONS };
+enum kind { FOLDER, WORDS, NUMBER, PERCENT, WINDOW, PERMISSIONS };
 
 static const char *const names[] = {
 #define SETTING_NAME(field, name, kind, initial, argument, help) name,
@@ -114,6 +114,9 @@ static const char *value_of(enum kind kind, const char *argument, const char *te
 		return word_of(argument, text, value_bytes);
 	case NUMBER:
 		good = *value_bytes < 16 && is_whole_number(text, 1000000000);
+		break;
+	case PERCENT:
+		good = *value_bytes < 16 && is_whole_number(text, 100);
 		break;
 	case WINDOW:
 		good = *value_bytes < 64 &&
@@ -223,6 +226,8 @@ static const char *taken(enum kind kind, const char *argument)
 		return "a folder path";
 	case NUMBER:
 		return "an integer up to 1000000000";
+	case PERCENT:
+		return "an integer up to 100";
 	case PERMISSIONS:
 		return "octal permissions with read and write for the owner, such as 0640";
 	default:

@@ -11,8 +11,8 @@
 
 /*
  * X(field, NAME, kind, default, argument, help). The kind says which texts are values (settings.c): WORDS are
- * those of the argument, a NUMBER has digits alone, PERMISSIONS are octal. An invalid value is reported,
- * and the default is used.
+ * those of the argument, a NUMBER has digits alone, PERCENT likewise, up to 100, PERMISSIONS are octal. An
+ * invalid value is reported, and the default is used.
  */
 #define PMH_SETTINGS(X) \
 	X(out, "PMHOOK_OUT", FOLDER, ".", "DIR", \
@@ -24,7 +24,11 @@
 		"in mode ring, room for records, 1 to 1024: the first quarter of them stays, of the others the last " \
 		"ones, and statistics of those between") \
 	X(device, "PMHOOK_DEVICE", WORDS, "auto", "auto|cupti|events|none", \
-		"device time per kernel (CUPTI), per call (CUDA events) or none; auto: CUPTI if available, else events") \
+		"device time per kernel (CUPTI), per call (CUDA events) or none; auto: CUPTI if available, else events, " \
+		"and not all the time (PMHOOK_DEVICE_SHARE)") \
+	X(device_share, "PMHOOK_DEVICE_SHARE", PERCENT, "5", "PERCENT", \
+		"with PMHOOK_DEVICE=auto, the share of the time in which device times are taken after the first minute of " \
+		"work for a device; 100: always") \
 	X(cupti_join, "PMHOOK_CUPTI_JOIN", WORDS, "callback", "callback|external", \
 		"how a kernel of CUPTI's finds its call: callback: CUPTI calls the hook at each launch; external: CUPTI records " \
 		"each launch (for comparison)") \

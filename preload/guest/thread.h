@@ -100,7 +100,7 @@ struct pmh_thread {
 	const void *last_asked; /* stream or handle that last_place is the place of, while last_epoch holds */
 	struct pmh_place last_place;
 	unsigned last_epoch;
-	unsigned sample_count, timed_count;
+	unsigned sample_count, timed_count, stretch_count;
 	bool reads_python;           /* the lines that it is in are read (python/python_line.h) */
 	bool ours;                   /* a thread of the hook's own: its stack says nothing of the program */
 	int device;                  /* current, as cudaSetDevice said */

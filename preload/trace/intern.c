@@ -219,6 +219,13 @@ void pmh_turn_entry(bool is_recorded, uint64_t ns, uint32_t calls)
 	write_entry(PM_ENTRY_TURN, &fixed, sizeof fixed, NULL, 0);
 }
 
+void pmh_device_window_entry(bool taken, uint32_t share, uint64_t ticks)
+{
+	const struct pm_entry_device_window fixed = {.taken = taken, .share = share, .ticks = ticks};
+
+	write_entry(PM_ENTRY_DEVICE_WINDOW, &fixed, sizeof fixed, NULL, 0);
+}
+
 void pmh_note(const char *text)
 {
 	write_entry(PM_ENTRY_NOTE, NULL, 0, text, strlen(text) + 1);

@@ -139,6 +139,7 @@ void pmh_note(const char *text);
 void pmh_note_of(const char *key, const char *text); /* "key: text" */
 void pmh_window_entry(bool open, uint32_t iteration);
 void pmh_turn_entry(bool is_recorded, uint64_t ns, uint32_t calls);
+void pmh_device_window_entry(bool taken, uint32_t share, uint64_t ticks);
 void pmh_device_entry(const struct pm_entry_device *device, const char *name);
 
 /*

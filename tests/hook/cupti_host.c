@@ -2,7 +2,7 @@
  * A host for the hook's device time, linked to CUPTI itself, so that it can be the other tool. Each case
  * works in a known number of pieces; the tool's own records are checked here, the trace by cupti.sh.
  *
- *     cupti_host work|threads|graph|group|peer|unhooked|fork|early|late|long|burst|forget|one|library|steady
+ *     cupti_host work|threads|graph|group|peer|unhooked|fork|early|late|long|burst|forget|one|library|steady|minutes
  */
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
@@ -212,6 +212,23 @@ static void case_steady(void)
 	} while (now.tv_sec - begin.tv_sec < 2);
 }
 
+/* Work now and then for four minutes; the test has a clock on which they are soon over. Says how much. */
+static void case_minutes(void)
+{
+	const struct timespec rest = {0, 2000000};
+	struct timespec begin, now;
+	long pieces = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	do {
+		work(stream, memory, PIECES);
+		pieces += PIECES;
+		nanosleep(&rest, NULL);
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while (now.tv_sec - begin.tv_sec < 220);
+	printf("pieces %ld\n", pieces);
+}
+
 /* The same; then the process is killed. */
 static void case_long(void)
 {
@@ -364,7 +381,7 @@ int main(int argc, char **argv)
 		{"group", case_group}, {"peer", case_peer}, {"unhooked", case_unhooked}, {"fork", case_fork},
 		{"early", case_early}, {"late", case_late}, {"long", case_long}, {"burst", case_burst},
 		{"forget", case_forget}, {"one", case_one}, {"library", case_library},
-		{"steady", case_steady}};
+		{"steady", case_steady}, {"minutes", case_minutes}};
 
 	__cudaRegisterFunction(__cudaRegisterFatBinary(NULL), &kernel_spin, spin_name, spin_name, -1, NULL,
 		NULL, NULL, NULL, NULL);
