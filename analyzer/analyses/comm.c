@@ -169,9 +169,7 @@ static void list_units(const struct timeline *timeline, const struct timeline_pr
 
 	for (size_t i = process->first_call; i < process->first_call + process->call_count; i++) {
 		const struct timeline_call *call = TIMELINE_CALL(timeline, i);
-		uint32_t communicator = timeline_is_untimed(timeline, (uint32_t)(process - timeline->processes), i)
-						? 0
-						: communicator_of(timeline, call);
+		uint32_t communicator = timeline_is_untimed(call) ? 0 : communicator_of(timeline, call);
 
 		if (communicator)
 			add_to_group(timeline, occurrences, i, communicator, &groups[call->thread], units);

@@ -152,8 +152,8 @@ static void find_confidence(const struct iteration_finder *finder, struct iterat
 }
 
 /*
- * Where not all of a long run was read, the first iteration of what was has lost its begin, and the last is not
- * known to end where the next would have begun.
+ * Where not all of a long run was read, the first iteration of what was has lost its begin, and the last is
+ * not known to end where the next would have begun.
  */
 static void leave_edges(const struct iteration_finder *finder, struct iteration_list *list)
 {
@@ -203,10 +203,10 @@ static size_t count_timed(const struct iteration_finder *finder, const struct it
 }
 
 /*
- * The iterations whose work has device times: all their calls are in one part of the run where such times are taken.
- * Where that does not begin with the run, the first one there is none of them: it begins when the device is done with
- * the one before it, which is not known. Nor is one at its end of which fewer calls have times than of the one before
- * it: the device was still at work.
+ * The iterations whose work has device times: all their calls are in one part of the run where such times are
+ * taken. Where that does not begin with the run, the first one there is none of them: it begins when the
+ * device is done with the one before it, which is not known. Nor is one at its end of which fewer calls have
+ * times than of the one before it: the device was still at work.
  */
 static bool *find_timed(const struct iteration_finder *finder, const struct iteration_list *list)
 {

@@ -154,7 +154,7 @@ static void end_work(struct work *work)
 /* Does the host's time stand in for the device's, which is not known? Other calls have that of a graph. */
 static bool is_host_timed(const struct timeline_call *call)
 {
-	return call->interval_count == 0 && !(call->flags & (TIMELINE_FLAG_REPLAYED | TIMELINE_FLAG_DIVIDED));
+	return call->interval_count == 0 && !(call->flags & TIMELINE_FLAGS_NOT_HOST);
 }
 
 static void add_call(

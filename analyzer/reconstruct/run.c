@@ -114,8 +114,18 @@ static bool computes(const struct analysis *analysis)
 	return false;
 }
 
+static bool has_untimed(const struct analysis *analysis)
+{
+	for (size_t i = 0; i < analysis->worker_count + analysis->idle_count; i++)
+		if (analysis->workers[i].iterations.counts[ITERATION_UNTIMED])
+			return true;
+	return false;
+}
+
 const char *run_why_none(const struct analysis *analysis)
 {
+	if (has_untimed(analysis))
+		return "none of those there are has device times as a whole (PMHOOK_DEVICE=cupti takes them always)";
 	if (computes(analysis))
 		return "the call sequence does not repeat";
 	return "no computation was recorded, and communication and copies alone do not make them";

@@ -193,8 +193,8 @@ static void add_collective(const struct timeline *timeline, uint32_t process, si
 	}
 }
 
-/* Those that the writer has counted begin with 1. Until members are counted, `member_count` is how many before it
- * were not read. */
+/* Those that the writer has counted begin with 1. Until members are counted, `member_count` is how many
+ * before it were not read. */
 static void number(struct collective_list *list, size_t place)
 {
 	struct collective *item = &list->items[place];
@@ -247,7 +247,7 @@ void collective_gather(const struct timeline *timeline, struct collective_list *
 static bool is_any_untimed(const struct timeline *timeline, const struct collective *items, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		if (timeline_is_untimed(timeline, items[i].process, items[i].call))
+		if (timeline_is_untimed(TIMELINE_CALL(timeline, items[i].call)))
 			return true;
 	return false;
 }

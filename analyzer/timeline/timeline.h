@@ -108,6 +108,13 @@ struct timeline_call {
  */
 #define TIMELINE_FLAG_DIVIDED 64
 
+/* Work that began where device times were not taken (struct timeline_timed). Where it has no intervals it took no known
+ * time. */
+#define TIMELINE_FLAG_UNTIMED 32
+
+/* Of a call without intervals: the host's time does not stand in for the device's. */
+#define TIMELINE_FLAGS_NOT_HOST (TIMELINE_FLAG_REPLAYED | TIMELINE_FLAG_DIVIDED | TIMELINE_FLAG_UNTIMED)
+
 struct timeline_interval {
 	int64_t begin_ns;
 	int64_t end_ns;
@@ -382,10 +389,10 @@ int64_t *timeline_begins(
 int64_t timeline_recorded(const struct timeline *timeline, const struct timeline_process *process,
 	int64_t begin_ns, int64_t end_ns);
 
-/* Whether the call has no device times because they were not taken, as far as that can be told. */
-static inline bool timeline_is_untimed(const struct timeline *timeline, uint32_t process, size_t call)
+/* Whether the call has no device times because they were not taken. */
+static inline bool timeline_is_untimed(const struct timeline_call *call)
 {
-	return timeline->processes[process].timed_count > 0 && timeline_call(timeline, call).interval_count == 0;
+	return call->interval_count == 0 && (call->flags & TIMELINE_FLAG_UNTIMED);
 }
 
 /* Does the function launch a captured graph? Others of its kind capture and prepare. */

@@ -76,7 +76,7 @@ static void add_record(struct fill *fill, const struct timeline_lane *lane)
 		.queue = record->queue ? fill->bases->queues + record->queue : 0,
 		.result = record->result,
 		.thread = lane->thread,
-		.flags = record->flags & (uint8_t) ~(TIMELINE_FLAG_REPLAYED | TIMELINE_FLAG_DIVIDED)};
+		.flags = record->flags & (uint8_t)~TIMELINE_FLAGS_NOT_HOST};
 
 	if (record->correlation && record->correlation < fill->low)
 		fill->low = record->correlation;
@@ -320,6 +320,23 @@ static void put_intervals(struct fill *fill)
 	}
 }
 
+/* Calls are in order of begin, and so are the parts in which device times were taken. */
+static void mark_untimed(struct fill *fill)
+{
+	const struct timeline_process *process = fill->process;
+	size_t next = 0;
+
+	for (size_t i = 0; i < process->call_count; i++) {
+		struct timeline_call *call = &fill->calls[i];
+
+		while (next < process->timed_count && call->begin_ns >= process->timed[next].end_ns)
+			next++;
+		if ((next == process->timed_count || call->begin_ns < process->timed[next].begin_ns) &&
+			timeline_is_device_kind(timeline_function(fill->timeline, call)->kind))
+			call->flags |= TIMELINE_FLAG_UNTIMED;
+	}
+}
+
 /* Tells launches of which the operations have intervals from those that are one interval. */
 static void mark_launches(struct fill *fill)
 {
@@ -356,6 +373,8 @@ static void add_intervals(struct fill *fill)
 		order_intervals(fill, &fill->calls[i]);
 	if (fill->join->replays.call_count)
 		mark_launches(fill);
+	if (process->timed_count)
+		mark_untimed(fill);
 }
 
 /* ---- Steps ---- */

@@ -145,7 +145,8 @@ static void add_timed(struct timeline *timeline, const struct trace *trace, stru
 
 	if (trace->device_window_count == 0)
 		return;
-	process->timed = arena_alloc(&timeline->arena, trace->device_window_count + 1, sizeof(*process->timed));
+	process->timed =
+		arena_alloc(&timeline->arena, trace->device_window_count + 1, sizeof(*process->timed));
 	process->timed_share = trace->device_windows[0].share;
 	for (size_t i = 0; i < trace->device_window_count; i++) {
 		const struct trace_device_window *window = &trace->device_windows[i];

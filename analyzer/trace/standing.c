@@ -410,8 +410,13 @@ static bool is_waited_for(const struct waited *waited, const struct given *work,
 	       (one_device && work->end_ns <= waited->all_ns);
 }
 
+/* None where the program has gone on since device times are not taken any more: then no call awaits any. */
 static size_t last_works(const struct trace *trace, struct given *works, struct waited *waited)
 {
+	const struct trace_device_window *last =
+		trace->device_window_count ? &trace->device_windows[trace->device_window_count - 1] : NULL;
+	const uint64_t ended_ticks = last && !last->taken ? last->ticks : UINT64_MAX;
+	bool goes_on = false;
 	size_t count = 0;
 
 	for (size_t c = 0; c < trace->chunk_count; c++) {
@@ -428,6 +433,9 @@ static size_t last_works(const struct trace *trace, struct given *works, struct 
 			if (step == TRACE_REFUSED)
 				continue;
 			kind = trace->functions[trace->operations[r.op].function].kind;
+			if (!r.correlation && gives_work(kind) && r.begin > ended_ticks &&
+				!(r.flags & (PM_FLAG_CAPTURED | PM_FLAG_LEFT)))
+				goes_on = true;
 			if (kind != PM_KIND_SYNC &&
 				(!r.correlation || r.flags & (PM_FLAG_CAPTURED | PM_FLAG_LEFT) ||
 					!gives_work(kind)))
@@ -444,7 +452,7 @@ static size_t last_works(const struct trace *trace, struct given *works, struct 
 		}
 	}
 	keep_last(works, &count);
-	return count;
+	return goes_on ? 0 : count;
 }
 
 static void count_device_times(const struct trace *trace, struct given *works, size_t count)
@@ -493,9 +501,6 @@ void standing_unfinished(const struct trace *trace, struct standing_work *work)
 
 	*work = (struct standing_work){0};
 	if (trace->header.device_source != PM_DEVICE_CUPTI)
-		return;
-	/* device times are not taken: no call awaits any */
-	if (trace->device_window_count && !trace->device_windows[trace->device_window_count - 1].taken)
 		return;
 	works = mem_alloc(2 * WORK_KEPT, sizeof(*works));
 	waited = mem_alloc(1, sizeof(*waited));

@@ -317,6 +317,17 @@ static void turn_windows(struct maker *maker, bool begin)
 	}
 }
 
+static void turn_times(struct maker *maker)
+{
+	const int *untimed = maker->options->untimed;
+
+	for (int h = 0; h < maker->options->processes && untimed[1]; h++)
+		for (int i = 0; i < 2; i++)
+			if (maker->iteration == untimed[i] + h)
+				builder_device_window(
+					maker->hosts[h].builder, i == 1, 5, maker->hosts[h].now_ns);
+}
+
 /* The micro-batches of an iteration, in an order in which several are at work at once. */
 static void interleave(struct maker *maker, int parts)
 {
@@ -364,6 +375,7 @@ static void iterate(struct maker *maker)
 		if (maker->options->graph == 3)
 			model_launch(maker);
 		turn_windows(maker, false);
+		turn_times(maker);
 		backward(maker, part, parts);
 		if (maker->options->graph == 2)
 			model_launch(maker);

@@ -41,6 +41,8 @@ struct model_options {
 	bool op_bias;       /* biases are added out of place */
 	int windows[4];   /* recorded from iteration [0] to before [1], and from [2] to before [3]; [1] 0: all
 			   */
+	int untimed[2];   /* no device times from behind the forward pass of iteration [0] to behind that of [1], in each
+			   * process one later than in that before; [1] 0: all have them */
 	bool cost;        /* the trace tells what the hook took, and of input of worker processes */
 	bool late_window; /* the second window opens behind the forward pass, the first closes there */
 	bool modules;     /* the program has names for its layers: "net.conv1", activations are "net.act" */

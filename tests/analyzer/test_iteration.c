@@ -279,6 +279,73 @@ static void check_late_window(void)
 	model_free(&model);
 }
 
+/*
+ * Device times in parts of a run alone: of the iterations that lie wholly in one all is as if they had been
+ * taken all the time, the others are left out and counted, and the steps of the whole run are told. Ranks
+ * whose parts are not the same are compared at iterations that both have.
+ */
+static void check_untimed(const char *name, struct model_options options)
+{
+	const size_t count = (size_t)options.iterations;
+	const size_t ranks = (size_t)options.processes, common = 40 - 1 - (16 + ranks);
+	struct analysis whole, analysis;
+	struct pace_steps steps;
+	struct model model;
+
+	options.net = MODEL_LENET;
+	options.batch = 16;
+	options.gpus = 1;
+	options.seed = 7;
+	model_make(&model, &options);
+	model_read(&model, 1, &whole);
+	model_free(&model);
+	options.untimed[0] = 10;
+	options.untimed[1] = 25;
+	model_make(&model, &options);
+	model_read(&model, 1, &analysis);
+	CHECK(analysis.worker_count == ranks, "%s: %zu workers", name, analysis.worker_count);
+	for (size_t w = 0; w < analysis.worker_count; w++) {
+		const struct analysis_worker *worker = &analysis.workers[w];
+		const struct iteration_list *list = &worker->iterations;
+
+		/* from that in which they end to the first one that is whole, whose begin is not sure */
+		CHECK(list->count == count && list->counts[ITERATION_UNTIMED] == 17 &&
+				list->counts[ITERATION_WARMUP] == 1 && list->counts[ITERATION_DIFFERENT] == 0,
+			"%s: %zu found, %zu untimed, %zu warm-up, %zu different", name, list->count,
+			list->counts[ITERATION_UNTIMED], list->counts[ITERATION_WARMUP],
+			list->counts[ITERATION_DIFFERENT]);
+		CHECK(worker->used_count == common, "%s: %zu used, expected %zu", name, worker->used_count,
+			common);
+		for (size_t i = 0; i < worker->used_count; i++) {
+			const uint32_t number = worker->used[i];
+			const struct phase_times *times = &worker->phases.times[number],
+						 *truth = &whole.workers[w].phases.times[number];
+
+			CHECK(number == analysis.workers[0].used[i], "%s: rank %zu uses iteration %u", name,
+				w, number);
+			CHECK(memcmp(times, truth, sizeof(*times)) == 0,
+				"%s: iteration %u takes %lld ns, not %lld, and is idle for %lld ns, not %lld",
+				name, number, (long long)times->iteration_ns, (long long)truth->iteration_ns,
+				(long long)times->exclusive_ns[PHASE_IDLE_SYNC],
+				(long long)truth->exclusive_ns[PHASE_IDLE_SYNC]);
+		}
+		CHECK(pace_steps(
+			      &worker->pace, &analysis.timeline.processes[worker->worker->process], &steps) &&
+				steps.count == count - 1 && steps.slow == 0,
+			"%s: %zu steps, %zu slow", name, steps.count, steps.slow);
+		/* the host's steps: where it does not wait for the device they are its own */
+		CHECK(options.run_ahead ||
+				fabs(steps.median_ns / analysis_iteration(&whole.workers[w], 1).median - 1) <
+					0.05,
+			"%s: a step takes %f ns", name, steps.median_ns);
+		CHECK(analysis_iterations(&analysis, worker) == (double)count, "%s: %f iterations", name,
+			analysis_iterations(&analysis, worker));
+	}
+	analysis_free(&whole);
+	analysis_free(&analysis);
+	model_free(&model);
+}
+
 int main(int argument_count, char **arguments)
 {
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -308,5 +375,16 @@ int main(int argument_count, char **arguments)
 	check_run_ahead();
 	check_late_window();
 	check_broken_off();
+	check_untimed("untimed", (struct model_options){.iterations = 40, .processes = 1});
+	check_untimed("untimed_activities",
+		(struct model_options){.iterations = 40, .processes = 1, .activities = true});
+	check_untimed("untimed_ahead",
+		(struct model_options){
+			.iterations = 40, .processes = 1, .run_ahead = true, .activities = true});
+	check_untimed("untimed_graph",
+		(struct model_options){.iterations = 40, .processes = 1, .activities = true, .graph = 1});
+	check_untimed("untimed_ranks",
+		(struct model_options){
+			.iterations = 40, .processes = 2, .overlap = true, .activities = true});
 	return check_end();
 }

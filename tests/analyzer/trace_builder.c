@@ -146,6 +146,14 @@ void builder_window(struct builder *builder, bool open, uint32_t iteration, uint
 	entry(builder, PM_ENTRY_WINDOW, &body, sizeof(body), "", 0);
 }
 
+void builder_device_window(struct builder *builder, bool taken, uint32_t share, uint64_t ticks)
+{
+	struct pm_entry_device_window body = {taken, share, ticks};
+
+	entry(builder, PM_ENTRY_DEVICE_WINDOW, &body, sizeof(body), "", 0);
+	builder->untimed = !taken;
+}
+
 void builder_device(struct builder *builder, const struct pm_entry_device *device, const char *name)
 {
 	entry(builder, PM_ENTRY_DEVICE, device, sizeof(*device), name, strlen(name) + 1);
@@ -199,8 +207,13 @@ void builder_address_module(struct builder *builder, uint32_t address, const cha
 
 void builder_record(struct builder *builder, uint32_t thread, const struct builder_record *record)
 {
-	if (!builder->closed)
-		add(&builder->records[thread], record, sizeof(*record));
+	struct builder_record kept = *record;
+
+	if (builder->closed || (builder->untimed && record->kind == PM_RECORD_DEVICE))
+		return;
+	if (builder->untimed)
+		kept.correlation = 0;
+	add(&builder->records[thread], &kept, sizeof(kept));
 }
 
 void builder_call(struct builder *builder, uint32_t thread, uint64_t begin_ns, uint64_t end_ns,

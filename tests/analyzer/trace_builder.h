@@ -43,6 +43,7 @@ struct builder {
 	uint32_t correlation;
 	uint32_t records_per_chunk; /* 0: as many as the hook puts into one */
 	bool closed;                /* records are left out: no window is open */
+	bool untimed;               /* calls get no correlation, and device intervals are left out */
 	bool killed;                /* no footer, and zeros behind the last record */
 };
 
@@ -61,6 +62,8 @@ uint32_t builder_operation(struct builder *builder, uint32_t function, uint32_t 
 void builder_note(struct builder *builder, const char *text);
 uint32_t builder_graph(struct builder *builder, const struct pm_graph_node *nodes, uint32_t count);
 void builder_window(struct builder *builder, bool open, uint32_t iteration, uint64_t ticks);
+/* Device times are taken from here on, or not any more: then `untimed` is set. */
+void builder_device_window(struct builder *builder, bool taken, uint32_t share, uint64_t ticks);
 void builder_device(struct builder *builder, const struct pm_entry_device *device, const char *name);
 /* The addresses' numbers follow those given before. */
 void builder_addresses(struct builder *builder, const uint64_t *addresses, uint32_t count);

@@ -103,7 +103,7 @@ static double call_ns(const struct timeline *timeline, const struct timeline_cal
 	for (uint32_t i = 0; i < call->interval_count; i++)
 		spent_ns += (double)(timeline_interval(timeline, call->interval + i).end_ns -
 				     timeline_interval(timeline, call->interval + i).begin_ns);
-	if (call->interval_count == 0 && !(call->flags & (TIMELINE_FLAG_REPLAYED | TIMELINE_FLAG_DIVIDED)))
+	if (call->interval_count == 0 && !(call->flags & TIMELINE_FLAGS_NOT_HOST))
 		spent_ns = (double)(call->end_ns - call->begin_ns);
 	return spent_ns;
 }
@@ -192,7 +192,7 @@ static void follow_call(struct idleness *idle, const struct timeline *timeline,
 			phase == PHASE_GRAPH;
 	int64_t begin_ns, end_ns = timeline_call_end(timeline, call);
 
-	if (call->interval_count == 0 && (call->flags & TIMELINE_FLAG_REPLAYED))
+	if (call->interval_count == 0 && (call->flags & (TIMELINE_FLAG_REPLAYED | TIMELINE_FLAG_UNTIMED)))
 		return;
 	begin_ns =
 		call->interval_count ? timeline_interval(timeline, call->interval).begin_ns : call->begin_ns;

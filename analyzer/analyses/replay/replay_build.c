@@ -220,7 +220,7 @@ static void follow_work(struct make *make, struct make_worker *worker, uint32_t 
 	uint32_t host;
 
 	follow_iterations(make, worker, thread, true, worker->call);
-	if (item->interval_count == 0 && !(item->flags & (TIMELINE_FLAG_REPLAYED | TIMELINE_FLAG_DIVIDED))) {
+	if (item->interval_count == 0 && !(item->flags & TIMELINE_FLAGS_NOT_HOST)) {
 		/* The host's time stands in for the device's. */
 		follow_launch(make, worker, role, call, item->begin_ns);
 		host = make_task(

@@ -59,7 +59,7 @@ static void find_pieces(const struct analysis *analysis, const struct analysis_w
 
 		if (role_of(analysis, worker, call->operation)->phase != PHASE_COMMUNICATION ||
 			(call->interval_count == 0 &&
-				(call->flags & (TIMELINE_FLAG_REPLAYED | TIMELINE_FLAG_DIVIDED))))
+				(call->flags & TIMELINE_FLAGS_NOT_HOST)))
 			continue;
 		if (last && call->interval_count && last->interval == call->interval)
 			last->call_count = (uint32_t)i + 1 - last->call;

@@ -104,7 +104,7 @@ static void add_call(const struct taker *taker, uint32_t number, const struct la
 			span.begin_ns = timeline_interval(timeline, call->interval + i).begin_ns;
 			span.end_ns = timeline_interval(timeline, call->interval + i).end_ns;
 			span.operation = timeline_interval(timeline, call->interval + i).operation;
-		} else if (call->flags & (TIMELINE_FLAG_REPLAYED | TIMELINE_FLAG_DIVIDED)) {
+		} else if (call->flags & TIMELINE_FLAGS_NOT_HOST) {
 			return; /* its device time is not known, and the host's is not its own */
 		}
 		if (i == 0 && wait_ns > 0 && role->phase == PHASE_COMMUNICATION) {
