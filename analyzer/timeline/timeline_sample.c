@@ -71,6 +71,29 @@ static int64_t time_of(const struct mark *marks, size_t count, uint64_t slot)
 	return low > 0 ? between(&marks[low - 1], &marks[low], slot) : marks[low].begin_ns;
 }
 
+/*
+ * Where device times were taken in parts of the run alone (struct pm_entry_device_window), a stretch is moved to
+ * the end of the last part that ends behind `from_ns` and before its own end: elsewhere no iteration would be
+ * used.
+ */
+static void move_to_times(const struct trace *trace, int64_t from_ns, struct timeline_stretch *stretch)
+{
+	const int64_t length_ns = stretch->end_ns - stretch->begin_ns;
+
+	for (size_t i = trace->device_window_count; i-- > 0;) {
+		const struct trace_device_window *window = &trace->device_windows[i];
+		const int64_t ns = trace_ns(trace, window->ticks);
+
+		if (window->taken || ns > stretch->end_ns)
+			continue;
+		if (ns > from_ns) {
+			stretch->begin_ns = ns - length_ns > from_ns ? ns - length_ns : from_ns;
+			stretch->end_ns = ns;
+		}
+		return;
+	}
+}
+
 void timeline_sample_choose(const struct trace *trace, double share, struct timeline_stretches *stretches)
 {
 	struct mark *marks;
@@ -95,6 +118,8 @@ void timeline_sample_choose(const struct trace *trace, double share, struct time
 		stretches->items[i] = (struct timeline_stretch){
 			time_of(marks, trace->chunk_count, end - each),
 			i == others ? INT64_MAX : time_of(marks, trace->chunk_count, end)};
+		if (i < others)
+			move_to_times(trace, stretches->items[i - 1].end_ns, &stretches->items[i]);
 	}
 	stretches->count = others + 1;
 	free(marks);

@@ -2,6 +2,7 @@
  * group. */
 #include "check.h"
 #include "timeline/timeline_read.h"
+#include "timeline/timeline_sample.h"
 #include "trace_builder.h"
 
 #include <err.h>
@@ -336,7 +337,8 @@ static void check_files(void)
 		save_file(paths[i], i);
 	}
 	timeline_init(&timeline);
-	CHECK(timeline_read(&timeline, names, 1, &(struct timeline_sample){0}, &error, &warnings) == 0, "not read");
+	CHECK(timeline_read(&timeline, names, 1, &(struct timeline_sample){0}, &error, &warnings) == 0,
+		"not read");
 	timeline_settle(&timeline);
 	CHECK(timeline.process_count == FILES && timeline.call_count == FILES * CALLS * 2 &&
 			timeline.interval_count == FILES * CALLS && timeline.more_count == FILES * CALLS,
@@ -390,8 +392,51 @@ static void check_left_cupti(bool left)
 	timeline_free(&timeline);
 }
 
+/* Of a long run with device times in 100 us of each millisecond behind the first five, the stretches that are
+ * read end where such times do; the first and the last are the run's. */
+static void check_sampled_times(void)
+{
+	const uint64_t us = 1000, ms = 1000 * us;
+	struct timeline_stretches stretches;
+	struct builder builder;
+	struct trace trace;
+	uint32_t operation;
+
+	builder_init(&builder);
+	operation = builder_operation(&builder, builder_function(&builder, "cudart LAUNCH launch"), 0, NULL);
+	builder.records_per_chunk = 1000;
+	for (uint64_t i = 1; i <= 200000; i++)
+		builder_call(&builder, 1, i * 100, i * 100 + 50, operation, 0, 0, 0, 0);
+	for (uint64_t i = 5; i < 20; i++) {
+		builder_device_window(&builder, false, 10, i * ms);
+		builder_device_window(&builder, true, 10, (i + 1) * ms - 100 * us);
+	}
+	builder.footer.ticks = builder.footer.monotonic_ns = 20 * ms;
+	builder_finish(&builder);
+	if (trace_parse(&trace, "sampled", builder.file.data, builder.file.size) < 0)
+		errx(1, "%s", trace.error);
+	CHECK(trace.device_window_count == 30 && !trace.device_windows[28].taken &&
+			trace.device_windows[29].taken && trace.device_windows[29].share == 10 &&
+			trace.device_windows[29].ticks == 20 * ms - 100 * us,
+		"%zu device windows", trace.device_window_count);
+	timeline_sample_choose(&trace, 0.5, &stretches);
+	CHECK(stretches.count == 5, "%zu stretches", stretches.count);
+	for (size_t i = 1; i + 1 < stretches.count; i++) {
+		const struct timeline_stretch *item = &stretches.items[i];
+
+		CHECK(item->begin_ns >= stretches.items[i - 1].end_ns, "stretch %zu begins too early", i);
+		CHECK(item->end_ns % (int64_t)ms == 0, "stretch %zu ends at %lld ns", i,
+			(long long)item->end_ns);
+		CHECK(item->end_ns - item->begin_ns > (int64_t)ms, "stretch %zu is %lld ns long", i,
+			(long long)(item->end_ns - item->begin_ns));
+	}
+	trace_close(&trace);
+	builder_free(&builder);
+}
+
 int main(void)
 {
+	check_sampled_times();
 	check_device(0, 100);
 	check_device(-40, 60);
 	/* Not behind the thread's call before, 10 ns before this one: moved up to it, then cut to begin with
