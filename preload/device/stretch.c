@@ -88,9 +88,9 @@ bool pmh_stretch_wanted(long *left_ns)
 	return is_in_stretch(at_ns - SHORTS * period_ns, LONGER * period_ns, LONGER * SHORT_NS, left_ns);
 }
 
-void pmh_stretch_turn(bool taken)
+static void turn_now(void *data)
 {
-	const int saved_errno = errno;
+	const bool taken = *(const bool *)data;
 
 	pmh_acquire(&lock);
 	if (taken == atomic_load(&pmh_stretch_is_off)) {
@@ -101,6 +101,14 @@ void pmh_stretch_turn(bool taken)
 		pmh_device_window_entry(taken, (uint32_t)share, taken ? pmh_ticks() : before);
 	}
 	pmh_release(&lock);
+}
+
+void pmh_stretch_turn(bool taken)
+{
+	const int saved_errno = errno;
+
+	if (taken == atomic_load(&pmh_stretch_is_off))
+		pmh_rarely(turn_now, &taken);
 	errno = saved_errno;
 }
 
