@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "guest/attribute.h"
+#include "guest/resolve.h"
 #include "guest/thread.h"
 #include "pm_hooks.h"
 
@@ -22,18 +23,9 @@ extern _Atomic bool pmh_resting; /* calls of work are let through */
  * communication are counted, so that those of all ranks can be matched. */
 PMH_INLINE bool pmh_may_rest(enum pm_kind kind, enum pm_role role)
 {
-	switch (kind) {
-	case PM_KIND_COPY:
-	case PM_KIND_SET:
-	case PM_KIND_FORWARD:
-	case PM_KIND_BACKWARD:
-	case PM_KIND_COMPUTE:
-	case PM_KIND_LAUNCH:
-	case PM_KIND_SYNC:
-		return role == PM_ROLE_NONE || role == PM_ROLE_QUERY;
-	default:
-		return false;
-	}
+	const bool is_work = pmh_runs_on_device(kind) && kind != PM_KIND_COMM && kind != PM_KIND_SEARCH;
+
+	return (is_work || kind == PM_KIND_SYNC) && (role == PM_ROLE_NONE || role == PM_ROLE_QUERY);
 }
 
 PMH_INLINE bool pmh_rests(enum pm_kind kind, enum pm_role role)
