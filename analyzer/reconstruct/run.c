@@ -125,7 +125,8 @@ static bool has_untimed(const struct analysis *analysis)
 const char *run_why_none(const struct analysis *analysis)
 {
 	if (has_untimed(analysis))
-		return "none of those there are has device times as a whole (PMHOOK_DEVICE=cupti takes them always)";
+		return "those that there are lie outside of the parts of the run with device times "
+		       "(PMHOOK_DEVICE=cupti takes them always)";
 	if (computes(analysis))
 		return "the call sequence does not repeat";
 	return "no computation was recorded, and communication and copies alone do not make them";

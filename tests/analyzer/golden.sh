@@ -9,7 +9,7 @@ trap 'rm -rf "$work"' EXIT
 cd "$work"
 failed=0
 
-for name in one three overlap two_gpus killed host_only odd graph graph_cupti modules windows cost recompute causes now_and_then; do
+for name in one three overlap two_gpus killed host_only odd graph graph_cupti modules windows stretches untimed cost recompute causes now_and_then; do
 	mkdir "$name"
 	"$make_trace" "$name" "$name"
 done
@@ -103,6 +103,10 @@ run_case report_graph 0 report graph
 run_case report_graph_cupti 0 report graph_cupti
 run_case report_windows 0 report windows
 run_case report_windows_json 0 report --json windows
+run_case report_stretches 0 report stretches
+run_case report_stretches_json 0 report --json stretches
+run_case report_untimed 1 report untimed
+run_case dump_stretches 0 dump --limit 0 stretches/program.0.pmtrace
 run_case report_cost 0 report cost
 run_case report_cost_json 0 report --json cost
 run_case report_several 0 report one three overlap

@@ -51,6 +51,8 @@ static const struct {
 			    .gpus = 1,
 			    .windows = {1, 3, 5, 7},
 			    .late_window = true}},
+	{"stretches", {.net = MODEL_LENET, .processes = 2, .gpus = 1, .activities = true, .untimed = {3, 5}}},
+	{"untimed", {.net = MODEL_LENET, .processes = 1, .gpus = 1, .activities = true, .untimed = {0, 1000}}},
 	{"cost", {.net = MODEL_LENET, .processes = 2, .gpus = 1, .cost = true}},
 	{"graph", {.net = MODEL_LENET, .processes = 1, .gpus = 1, .graph = 1}},
 	{"graph_cupti", {.net = MODEL_LENET, .processes = 1, .gpus = 1, .graph = 1, .activities = true}},
