@@ -10,6 +10,7 @@
 
 #include "cuda_functions.h"
 #include "cupti_session.h"
+#include "event_empty.h"
 #include "event_ring.h"
 #include "guest/clock.h"
 #include "guest/guest.h"
@@ -58,6 +59,24 @@ static void collect_slot(struct pmh_ring *ring, struct pmh_slot *slot, struct pm
 	}
 }
 
+static void collect_empty(struct pmh_ring *ring, bool *unready)
+{
+	struct pmh_slot *empty = &ring->empty;
+	float ms = 0;
+
+	if (atomic_load_explicit(&empty->state, memory_order_acquire) != PMH_SLOT_PENDING)
+		return;
+	if (pmh_events_live(ring->device, empty)) {
+		if (pmh_cuda.event_query(empty->end) != cudaSuccess) {
+			*unready = true;
+			return;
+		}
+		if (pmh_cuda.event_elapsed(&ms, empty->begin, empty->end) == cudaSuccess && ms >= 0 && ms < 1)
+			pmh_event_empty((uint32_t)((double)ms * 1e6));
+	}
+	atomic_store_explicit(&empty->state, PMH_SLOT_FREE, memory_order_release);
+}
+
 /* The first reference waits in its stream, perhaps for longer than the work of others takes; later ones have
  * happened. */
 static bool reference_has_happened(int device)
@@ -83,6 +102,7 @@ static void collect_ring(struct pmh_ring *ring, struct pmh_thread *self, bool *u
 		*unready = true;
 		return;
 	}
+	collect_empty(ring, unready);
 	for (unsigned i = ring->tail; i != head; i++) {
 		struct pmh_slot *slot = &ring->slots[i % PMH_RING_SLOTS];
 		uint8_t state = atomic_load_explicit(&slot->state, memory_order_acquire);
@@ -184,6 +204,10 @@ void pmh_device_leave(struct pmh_thread *self)
 				continue;
 			pmh_cuda.event_destroy(ring->slots[i].begin);
 			pmh_cuda.event_destroy(ring->slots[i].end);
+		}
+		if (pmh_events_live((int)device, &ring->empty)) {
+			pmh_cuda.event_destroy(ring->empty.begin);
+			pmh_cuda.event_destroy(ring->empty.end);
 		}
 		self->rings[device] = NULL;
 		syscall(SYS_munmap, ring, sizeof *ring);

@@ -32,6 +32,8 @@ struct pmh_ring {
 	int device;
 	_Atomic unsigned head; /* next slot to take; the owner's */
 	unsigned tail;         /* oldest slot not free; the collector's */
+	unsigned pair_count;   /* the owner's */
+	struct pmh_slot empty; /* without work between, now and then: what a pair itself takes */
 	struct pmh_slot slots[PMH_RING_SLOTS];
 };
 
