@@ -141,6 +141,17 @@ static const char *const source_texts[] = {"none", "from pairs of events around 
 	"of each kernel, copy and set (CUPTI)", "from different sources in the processes"};
 static const char *const source_keys[] = {"none", "events", "cupti", "mixed"};
 
+/* What was subtracted from the first worker's pairs of events, whose times hold more than the work; "": nothing. */
+static const char *pairs_text(struct analysis *analysis)
+{
+	const struct analysis_worker *worker = &analysis->workers[0];
+	const struct timeline_process *process = &analysis->timeline.processes[worker->worker->process];
+
+	if (process->device_source != PM_DEVICE_EVENTS || process->pair_ns == 0)
+		return "";
+	return arena_format(&analysis->timeline.arena, ", %" PRId64 " ns of each pair subtracted", process->pair_ns);
+}
+
 /* In how many of the first worker's iterations device times were taken; "": in all of the run. */
 static const char *stretches_text(struct analysis *analysis)
 {
@@ -190,9 +201,9 @@ static void print_head(struct run *run, FILE *out)
 			"A file breaks off: work may be missing in any iteration, and times too short.", 2,
 			out);
 	print_paragraph(arena_format(arena, "Left out: %s.", left_out_text(arena, &left)), 2, out);
-	print_paragraph(arena_format(arena, "Device times: %s%s.",
+	print_paragraph(arena_format(arena, "Device times: %s%s%s.",
 				report_device_times(analysis, source_of(analysis, source_texts)),
-				stretches_text(analysis)),
+				pairs_text(analysis), stretches_text(analysis)),
 		2, out);
 	report_assumed(analysis, out);
 }

@@ -253,6 +253,7 @@ struct timeline_process {
 	struct timeline_gap gap;             /* what is missing */
 	struct timeline_timed *timed;        /* in order of time */
 	size_t timed_count;                  /* 0: device times were taken in all of the run */
+	int64_t pair_ns;                     /* what a pair of events takes by itself, subtracted from its interval */
 	uint32_t timed_share;                /* percent of the time, behind the first of them */
 	const struct timeline_turn *turns;   /* in order of time */
 	size_t turn_count;

@@ -230,6 +230,8 @@ static void put_interval(struct fill *fill, struct timeline_call *call, const st
 		.end_ns = clamp_ns(record->end),
 		.operation = fill->bases->operations + record->op,
 		.queue = record->queue ? fill->bases->queues + record->queue : call->queue};
+	if (!(record->flags & PM_FLAG_ACTIVITY))
+		interval->end_ns -= fill->process->pair_ns;
 	if (interval->end_ns < interval->begin_ns)
 		interval->end_ns = interval->begin_ns;
 }

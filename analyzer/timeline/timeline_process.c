@@ -6,7 +6,10 @@
 #include "timeline_join.h"
 #include "timeline_read.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#define PAIR_MOST_NS 100000 /* that a pair of events takes by itself: else it was not that */
 
 static const char *keep(struct timeline *timeline, const char *text)
 {
@@ -236,6 +239,20 @@ static const char *left_cupti(struct timeline *timeline, const struct trace *tra
 	return NULL;
 }
 
+/* What the hook has measured that a pair of events takes by itself; the last says it best. 0: it has not. */
+static int64_t pair_ns_of(const struct trace *trace)
+{
+	static const char beginning[] = "device: a pair of events without work takes ";
+
+	for (size_t i = trace->note_count; i-- > 0;)
+		if (strncmp(trace->notes[i], beginning, strlen(beginning)) == 0) {
+			const long ns = strtol(trace->notes[i] + strlen(beginning), NULL, 10);
+
+			return ns > 0 && ns < PAIR_MOST_NS ? ns : 0;
+		}
+	return 0;
+}
+
 static void add_warnings(
 	struct timeline *timeline, struct timeline_process *process, const struct trace *trace)
 {
@@ -299,6 +316,7 @@ void timeline_join_describe(struct timeline *timeline, struct timeline_join *joi
 					 ? (enum pm_device_source)trace->header.device_source
 					 : PM_DEVICE_EVENTS,
 		.ended = trace->ended,
+		.pair_ns = pair_ns_of(trace),
 		.trouble = trace->trouble ? keep(timeline, trace->trouble) : NULL,
 		.lost_records = trace->ended ? trace->footer.lost_records : trace->header.lost_records,
 		.lost_device_times = trace->ended ? trace->footer.lost_device_times : 0,

@@ -392,6 +392,49 @@ static void check_left_cupti(bool left)
 	timeline_free(&timeline);
 }
 
+/* What a pair of events takes by itself is subtracted from its interval, and not from one of an activity; the
+ * last note of it counts. */
+static void check_pairs(void)
+{
+	const uint64_t lengths[] = {400, 20, 400};
+	const int64_t expected[] = {370, 0, 400};
+	struct timeline timeline;
+	struct builder builder;
+	uint32_t work, queue;
+
+	builder_init(&builder);
+	work = builder_operation(&builder, builder_function(&builder, "cudart LAUNCH launch"), 0, NULL);
+	queue = builder_queue(&builder, 0, 0);
+	builder_note(&builder, "device: a pair of events without work takes 50 ns, median of 8");
+	builder_note(&builder, "device: a pair of events without work takes 30 ns, median of 16");
+	for (uint64_t i = 0; i < 3; i++) {
+		struct builder_record record = {.begin = 10000 + i * 1000,
+			.end = 10060 + i * 1000,
+			.op = work,
+			.queue = (uint16_t)queue,
+			.kind = PM_RECORD_CALL,
+			.correlation = (uint32_t)i + 1};
+
+		builder_record(&builder, 1, &record);
+		record.kind = PM_RECORD_DEVICE;
+		record.begin += 100;
+		record.end = record.begin + lengths[i];
+		record.flags = i == 2 ? PM_FLAG_ACTIVITY : 0;
+		builder_record(&builder, 1, &record);
+	}
+	timeline_init(&timeline);
+	add(&timeline, &builder, "pairs");
+	timeline_settle(&timeline);
+	CHECK(timeline.interval_count == 3, "%zu intervals", timeline.interval_count);
+	for (size_t i = 0; i < timeline.interval_count && i < 3; i++) {
+		const struct timeline_interval *interval = TIMELINE_INTERVAL(&timeline, i);
+
+		CHECK(interval->end_ns - interval->begin_ns == expected[i], "interval %zu has %lld ns", i,
+			(long long)(interval->end_ns - interval->begin_ns));
+	}
+	timeline_free(&timeline);
+}
+
 /* Of a long run with device times in 100 us of each millisecond behind the first five, the stretches that are
  * read end where such times do; the first and the last are the run's. */
 static void check_sampled_times(void)
@@ -436,6 +479,7 @@ static void check_sampled_times(void)
 
 int main(void)
 {
+	check_pairs();
 	check_sampled_times();
 	check_device(0, 100);
 	check_device(-40, 60);

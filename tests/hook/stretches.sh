@@ -21,6 +21,10 @@ run() {
 	"$bin/pmanalyze" dump --json "$name"/*.pmtrace >"$name.json"
 	"$bin/pmanalyze" dump --records --csv "$name"/*.pmtrace >"$name.csv"
 	rm -r "$name"
+	[ "$name" != events ] || grep -q 'device: a pair of events without work takes [0-9]* ns' "$name.json" || {
+		echo "not ok $name: what a pair takes by itself is not said"
+		return 1
+	}
 	python3 - "$name" "$pieces" <<'END'
 import csv, json, sys
 name, expected = sys.argv[1:]
