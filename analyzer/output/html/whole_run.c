@@ -20,6 +20,7 @@ struct piece {
 	size_t first, end, longest;
 	double median_ns, longest_ns;
 	bool read; /* some of it, in detail */
+	const char *how;
 };
 
 static double step_ns(const struct pace *pace, size_t step)
@@ -54,6 +55,7 @@ static struct piece piece_of(const struct timeline *timeline, const struct timel
 		piece.longest = i;
 	}
 	piece.median_ns = statistics_median(values, end - first);
+	piece.how = process->trace ? "; read in detail" : "; with device times";
 	piece.read = is_read(timeline, process, pace, first, end);
 	free(values);
 	return piece;
@@ -71,7 +73,7 @@ static void write_piece(struct html_page *page, const struct pace *pace, const s
 		"<line class=\"mark\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"%.1f\" y2=\"%.1f\"/>",
 		pace->before + piece->first, pace->before + piece->end - 1, html_time(page, piece->median_ns),
 		pace->before + piece->longest, html_time(page, piece->longest_ns),
-		piece->read ? "; known in detail" : "", x, HEIGHT - tall, 0.85 * wide, tall, x, x + 0.85 * wide,
+		piece->read ? piece->how : "", x, HEIGHT - tall, 0.85 * wide, tall, x, x + 0.85 * wide,
 		HEIGHT - longest + 1, HEIGHT - longest + 1);
 	if (piece->read)
 		fprintf(page->out,
