@@ -10,7 +10,7 @@ bin=$BUILD/bin
 bad=0
 export PMHOOK_DEVICE=none PMHOOK_FILES=off PYTHONDONTWRITEBYTECODE=1
 CHUNK_CALLS=24 # what it takes to begin another chunk
-FETCHES=100    # of Python's dictionaries, however many operations are new
+FETCHES=600    # of Python's dictionaries, again each second of a run that strace slows down: not of each operation, which has several
 
 fail() {
 	echo "not ok: $*"
