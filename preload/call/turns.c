@@ -19,7 +19,7 @@
 #define PATIENCE_NS 60000000000 /* then there are new operations all the time */
 #define STRETCH_NS 250000000u
 #define STRETCHES 40u
-#define SILENCE_NS 2000000000u /* the thread whose calls are counted makes none */
+#define SILENCE_NS 10000000000u /* the thread whose calls are counted makes none */
 
 _Atomic bool pmh_resting;
 bool pmh_turns_wanted;
@@ -48,8 +48,9 @@ void pmh_turns_init(void)
 }
 
 /* With recording or without it, from when CUPTI follows. */
-static void turn(bool rest)
+static void turn(bool rest, uint64_t now_ns)
 {
+	begin_ns = now_ns;
 	atomic_store(&pmh_resting, rest);
 	pmh_window_rest(rest);
 	pmh_cupti_rest(rest);
@@ -64,8 +65,10 @@ static void begin_stretch(uint64_t now_ns)
 	atomic_store(&next_ns, now_ns + STRETCH_NS);
 }
 
-static void end(void)
+static void end(uint64_t now_ns)
 {
+	if (atomic_load(&pmh_resting))
+		turn(false, now_ns);
 	state = OVER;
 	atomic_store(&next_ns, UINT64_MAX);
 	pmh_stretch_hold(false);
@@ -74,15 +77,14 @@ static void end(void)
 static void end_stretch(uint64_t now_ns)
 {
 	const bool rested = atomic_load(&pmh_resting);
+	const bool is_other = counted->sample_count < calls_before; /* its record is another thread's now */
 
-	pmh_turn_entry(!rested, now_ns - begin_ns, counted->sample_count - calls_before);
-	if (++stretches < STRETCHES) {
-		turn(!rested);
-		return;
-	}
-	if (rested)
-		turn(false);
-	end();
+	if (!is_other)
+		pmh_turn_entry(!rested, now_ns - begin_ns, counted->sample_count - calls_before);
+	if (!is_other && ++stretches < STRETCHES)
+		turn(!rested, now_ns);
+	else
+		end(now_ns);
 }
 
 static void wait_for_loop(const struct pmh_thread *self, uint64_t now_ns)
@@ -99,14 +101,10 @@ static void wait_for_loop(const struct pmh_thread *self, uint64_t now_ns)
 	begin_stretch(now_ns);
 }
 
-/* Nothing is lost because a thread has ended, or sleeps. */
-static void give_up(uint64_t now_ns)
+/* Nothing more is lost because a thread has ended, or sleeps, or CUPTI does not follow. */
+static bool is_stuck(uint64_t now_ns)
 {
-	if (state != STRETCH || now_ns < begin_ns + STRETCH_NS + SILENCE_NS)
-		return;
-	if (atomic_load(&pmh_resting))
-		turn(false);
-	end();
+	return (state == STRETCH || state == TURNING) && now_ns > begin_ns + STRETCH_NS + SILENCE_NS;
 }
 
 void pmh_turns_look(struct pmh_thread *self)
@@ -120,11 +118,11 @@ void pmh_turns_look(struct pmh_thread *self)
 	}
 	if (state == WAITING)
 		wait_for_loop(self, now_ns);
-	else if (self != counted)
-		give_up(now_ns);
-	else if (state == STRETCH)
+	else if (state == STRETCH && self == counted)
 		end_stretch(now_ns);
-	else if (state == TURNING && pmh_cupti_rests(atomic_load(&pmh_resting)))
+	else if (is_stuck(now_ns))
+		end(now_ns);
+	else if (state == TURNING && self == counted && pmh_cupti_rests(atomic_load(&pmh_resting)))
 		begin_stretch(now_ns);
 	pmh_release(&lock);
 	errno = saved_errno;
