@@ -70,7 +70,7 @@ static void skip(struct reader *r, uint64_t byte_count)
 /* ---- the rows ---- */
 
 struct column {
-	enum { SAME, AT_OFFSET, UNDEFINED, OTHER } how;
+	enum where { SAME, AT_OFFSET, UNDEFINED, OTHER } how;
 	int64_t offset;
 };
 
@@ -90,7 +90,7 @@ struct table {
 	bool failed;
 };
 
-static void set_column(struct row *row, uint64_t number, int how, int64_t offset)
+static void set_column(struct row *row, uint64_t number, enum where how, int64_t offset)
 {
 	const struct column column = {how, offset};
 
