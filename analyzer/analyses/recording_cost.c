@@ -1,5 +1,6 @@
 /* What the recording itself cost: see recording_cost.h. */
 #include "recording_cost.h"
+#include "step.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,12 +24,14 @@ static void add_up(const struct timeline *timeline, struct recording_cost *cost)
 	cost->call_ns = calls > 0 ? cost->own_ns / calls : NAN;
 }
 
-/* Calls of the used iterations of the first worker, in the mean, and their time, in the median. */
+/* Calls of the used iterations of the first worker, in the mean, and the time of a step as all commands have
+ * it. */
 static void find_step(const struct analysis *analysis, struct recording_cost *cost)
 {
 	const struct timeline *timeline = &analysis->timeline;
 	const struct analysis_worker *worker = analysis->workers;
 	const struct timeline_process *process;
+	struct step step;
 	double calls = 0;
 
 	if (analysis->worker_count == 0 || worker->used_count == 0)
@@ -41,7 +44,9 @@ static void find_step(const struct analysis *analysis, struct recording_cost *co
 				  timeline_find(timeline, process, item->begin_ns));
 	}
 	cost->calls = calls / (double)worker->used_count;
-	cost->step_ns = analysis_iteration(worker, 1).median;
+	step_find(analysis, &step);
+	cost->step_ns = step.median_ns;
+	step_free(&step);
 }
 
 static int by_value(const void *left, const void *right)

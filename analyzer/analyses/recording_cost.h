@@ -18,7 +18,7 @@ struct recording_cost {
 	double call_ns;        /* of a call; NaN: not known */
 	bool elapsed;          /* new_ns is time that went by, not a processor's, of one of them or more */
 	double calls;          /* of a step of the first worker's process; NaN: not known */
-	double step_ns;        /* likewise */
+	double step_ns;        /* median, of the job; likewise */
 	double share;          /* of a step's time: calls times call_ns; NaN: not known */
 	size_t pairs;          /* of stretches, where it was measured; 0: it was not */
 	double measured, measured_low, measured_high; /* share of a step's time; quartiles over the pairs */
