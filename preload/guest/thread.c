@@ -87,6 +87,12 @@ static struct pmh_thread *look_at_next(void)
 	return record;
 }
 
+/* Of any thread's record: whether the thread has begun. */
+static bool has_begun(const struct pmh_thread *record)
+{
+	return __atomic_load_n(&record->number, __ATOMIC_RELAXED) != 0;
+}
+
 /* Looks at a few records of all, at others each time. Those that were never begun need no more than to be
  * given back. */
 static void look_for_left(bool may_leave)
@@ -96,8 +102,8 @@ static void look_for_left(bool may_leave)
 	for (unsigned i = 0; i < LOOKED_AT; i++) {
 		struct pmh_thread *record = look_at_next();
 
-		if (record && (may_leave || record->number == 0) && is_left(record, self)) {
-			if (record->number)
+		if (record && (may_leave || !has_begun(record)) && is_left(record, self)) {
+			if (has_begun(record))
 				thread_leave(record);
 			give(record);
 		}
@@ -278,7 +284,7 @@ static void begin_thread(void *data)
 	struct pmh_thread *self = data;
 
 	pmh_acquire(&listing);
-	self->number = ++thread_count;
+	__atomic_store_n(&self->number, ++thread_count, __ATOMIC_RELAXED);
 	self->following = threads;
 	threads = self;
 	pmh_release(&listing);
