@@ -34,7 +34,7 @@
 #define STACK_BYTES (512u << 10)
 #define GUARD_BYTES (64u << 10) /* the largest page there is */
 #define TASK_STACK_BYTES (128u << 10)
-#define SPARE_STACKS 16u
+#define SPARE_STACKS 64u
 #define DATA_BYTES 512u /* at most, that is not 0 at first */
 #define CLONE3_SINCE 34 /* glibc 2.34 starts threads by it, and by clone where there is none */
 
