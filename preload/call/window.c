@@ -48,7 +48,8 @@ static uint32_t iterations_begun; /* by the mark, once there is one */
 static bool held;
 static bool is_over; /* the window has been, or cannot be any more */
 
-static void turn(bool open, uint32_t iteration)
+/* A window of the settings has samples of its own; after a rest (turns.h) those of the run go on. */
+static void turn(bool open, uint32_t iteration, bool is_rest)
 {
 	const int saved_errno = errno;
 
@@ -56,7 +57,8 @@ static void turn(bool open, uint32_t iteration)
 	if (pmh_window_open != open) {
 		pmh_window_entry(open, iteration);
 		pmh_window_open = open;
-		pmh_sample_window(open);
+		if (!is_rest)
+			pmh_sample_window(open);
 	}
 	pmh_release(&lock);
 	errno = saved_errno;
@@ -64,19 +66,13 @@ static void turn(bool open, uint32_t iteration)
 
 void pmh_window_rest(bool rest)
 {
-	const int saved_errno = errno;
-
-	pmh_acquire(&lock);
-	pmh_window_entry(!rest, 0);
-	pmh_window_open = !rest;
-	pmh_release(&lock);
-	errno = saved_errno;
+	turn(!rest, 0, true);
 }
 
 void pmh_profiler(bool on)
 {
 	if (strcmp(pmh_settings.window, "profiler") == 0)
-		turn(on, 0);
+		turn(on, 0, false);
 }
 
 /* ---- signals ---- */
@@ -231,9 +227,9 @@ static void iteration_ends(uint32_t iterations)
 				iterations);
 			pmh_note(text);
 		}
-		turn(false, iterations);
+		turn(false, iterations, false);
 	} else if (iterations + 1 >= first_iteration) {
-		turn(true, iterations + 1);
+		turn(true, iterations + 1, false);
 	}
 }
 
@@ -246,7 +242,7 @@ void pmh_window_count(struct pmh_thread *self, uint32_t op)
 
 	if (strncmp(pmh_settings.window, "signal", 6) == 0) {
 		if (atomic_load(&signalled) != pmh_window_open)
-			turn(atomic_load(&signalled), 0);
+			turn(atomic_load(&signalled), 0, false);
 		return;
 	}
 	if (is_over ||

@@ -432,11 +432,6 @@ uint32_t pmh_operation_count(void)
 	return last_number[PM_ENTRY_OPERATION];
 }
 
-bool pmh_intern_is_nearly_full(void)
-{
-	return slots_used >= FULL - PM_CALL_COUNT;
-}
-
 void pmh_intern_forget(void)
 {
 	if (slots_used)

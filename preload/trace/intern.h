@@ -157,7 +157,6 @@ void pmh_python_entry(
 	uint32_t operation, uint32_t flags, uint32_t line, const char *innermost, const char *outermost);
 
 uint32_t pmh_operation_count(void);   /* so far */
-bool pmh_intern_is_nearly_full(void); /* what is left is for operations without any values */
 
 /* In a child after fork. */
 void pmh_intern_forget(void);
