@@ -203,7 +203,8 @@ uint32_t pmh_sampled_operation(uint64_t hash, const uint64_t *values, unsigned v
 	struct operation o = {hash, values, value_count, line, true, 0};
 	const uint32_t placed = pmh_found(placed_hash(&o)), base = pmh_found(hash);
 
+	/* counted in any case: where no more are described the sample ends, too */
 	if (base && (placed || !may_be_placed(&o)))
-		return placed && pmh_sample_take() ? placed : base;
+		return pmh_sample_take() && placed ? placed : base;
 	return describe(&o);
 }
