@@ -425,7 +425,7 @@ struct pm_entry_turn {
 };
 
 /*
- * Device times are not taken from here on, or are again (PMHOOK_DEVICE_SHARE); at the begin of a trace they are. All
+ * Device times are not taken from here on, or are again (PMHOOK_DEVICE_SHARE); at the start of a trace they are. All
  * calls are recorded meanwhile; those that begin between have no correlation.
  */
 struct pm_entry_device_window {

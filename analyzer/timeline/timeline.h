@@ -164,7 +164,7 @@ struct timeline_window {
 
 /* A part of the run in which device times were taken: calls that begin in it have them. */
 struct timeline_timed {
-	int64_t begin_ns, end_ns; /* INT64_MIN, INT64_MAX: from the begin of the data, to its end */
+	int64_t begin_ns, end_ns; /* INT64_MIN, INT64_MAX: from the start of the data, to its end */
 };
 
 /* A stretch of the run with recording or without, where they took turns: how long, and with how many calls. */

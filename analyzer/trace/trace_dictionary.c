@@ -236,7 +236,7 @@ static void parse_graph(struct trace *trace, uint64_t offset, const unsigned cha
 	*graph = (struct trace_graph){true, entry.node_count, nodes};
 }
 
-/* The operation that an entry is about, which may come behind the entry; NULL, with trouble: there is none.
+/* The operation that an entry is about, which may come after the entry; NULL, with trouble: there is none.
  */
 static struct trace_operation *operation_of(struct trace *trace, uint64_t offset, uint32_t number)
 {

@@ -431,7 +431,7 @@ static bool walk_by_rules(const struct walk *walk, pmh_visit *visit, void *data,
 	struct registers r = {walk->from->rip, walk->from->rsp, walk->from->rbp};
 
 	for (*visited = 0; *visited < FRAMES_MAX; ++*visited) {
-		/* of callers the address is behind the call, which may be the function's last instruction */
+		/* of callers the address is after the call, which may be the function's last instruction */
 		const struct pmh_cfi_rule rule = rule_at(r.rip - (*visited > 0));
 
 		if (rule.from == PMH_CFI_OUTERMOST)

@@ -220,7 +220,7 @@ static struct pmh_interval interval_begin(struct pmh_thread *self, int device, c
 	return (struct pmh_interval){.ring = ring, .slot = (unsigned)(slot - ring->slots)};
 }
 
-/* Two events behind a pair, with nothing between them. What fails here is nobody's loss. */
+/* Two events after a pair, with nothing between them. What fails here is nobody's loss. */
 static void record_empty(struct pmh_ring *ring, cudaStream_t stream)
 {
 	struct pmh_slot *empty = &ring->empty;
