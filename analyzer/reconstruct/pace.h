@@ -1,7 +1,7 @@
 /*
- * Where each step of a long run begins of which not all was read, or not all has device times: told by a call that every iteration makes
- * once, and evaluations do not, which is looked for in the whole trace. So steps have their true numbers, and
- * how long each took is known, though not why.
+ * Where each step of a long run begins of which not all was read, or not all has device times: told by a
+ * call that every iteration makes once, and evaluations do not, which is looked for in the whole trace. So
+ * steps have their true numbers, and how long each took is known, though not why.
  *
  * A step here is the time from one such call to the next, on the host: what lies between two iterations, as an
  * evaluation, is in the first of them, and where the host runs ahead of the device, it waits for a slow step
@@ -29,8 +29,8 @@ void pace_free(struct pace *pace);
 size_t pace_number(const struct pace *pace, const struct timeline *timeline, const struct worker *worker,
 	const struct iteration *iteration);
 
-/* Marks in `once`, by operation of the process and without addresses, those that each of the last usual iterations calls once; false:
- * there are no such iterations. */
+/* Marks in `once`, by operation of the process and without addresses, those that each of the last usual
+ * iterations calls once; false: there are no such iterations. */
 bool pace_once(const struct timeline *timeline, const struct worker *worker, const struct iteration_list *list,
 	uint32_t *once);
 
