@@ -151,9 +151,12 @@ static struct pmh_thread *map_record(int owner)
 
 static void clear(struct pmh_thread *record)
 {
-	const size_t kept = offsetof(struct pmh_thread, depth);
+	const size_t kept = offsetof(struct pmh_thread, depth), number = offsetof(struct pmh_thread, number);
+	const size_t rest = number + sizeof record->number;
 
-	memset((char *)record + kept, 0, sizeof *record - kept);
+	memset((char *)record + kept, 0, number - kept);
+	__atomic_store_n(&record->number, 0, __ATOMIC_RELAXED); /* has_begun */
+	memset((char *)record + rest, 0, sizeof *record - rest);
 }
 
 static struct pmh_thread *take_record(int owner)
