@@ -29,7 +29,8 @@
 	X(cudaErrorPeerAccessUnsupported, 217) X(cudaErrorInvalidSource, 300) \
 	X(cudaErrorFileNotFound, 301) X(cudaErrorSharedObjectSymbolNotFound, 302) \
 	X(cudaErrorOperatingSystem, 304) X(cudaErrorInvalidResourceHandle, 400) \
-	X(cudaErrorIllegalState, 401) X(cudaErrorSymbolNotFound, 500) X(cudaErrorNotReady, 600) \
+	X(cudaErrorIllegalState, 401) X(cudaErrorLossyQuery, 402) X(cudaErrorSymbolNotFound, 500) \
+	X(cudaErrorNotReady, 600) \
 	X(cudaErrorIllegalAddress, 700) X(cudaErrorLaunchOutOfResources, 701) \
 	X(cudaErrorLaunchTimeout, 702) X(cudaErrorPeerAccessAlreadyEnabled, 704) \
 	X(cudaErrorPeerAccessNotEnabled, 705) X(cudaErrorSetOnActiveProcess, 708) \
@@ -1007,6 +1008,10 @@ struct cudaIpcMemHandle_st {
 	char reserved[64];
 };
 typedef struct cudaIpcMemHandle_st cudaIpcMemHandle_t;
+struct cudaIpcEventHandle_st {
+	char reserved[64];
+};
+typedef struct cudaIpcEventHandle_st cudaIpcEventHandle_t;
 
 struct cudaPointerAttributes {
 	enum cudaMemoryType type;

@@ -444,6 +444,9 @@ struct pm_entry_device_window {
  *     warning   what a user should know of the recording
  *     assumed   a kernel's name, as its activity has it: its duration is an assumption of the device's, not a time. Once
  *               for each such kernel
+ *     modelled  "NVIDIA H200, times x 50": no such device is there, its times were calculated, and are 50 times as long as
+ *               its own; without a factor they are its own
+ *     balanced  that a modelled device, which computes nothing, chose classes in turn (which experts a row goes to)
  */
 struct pm_entry_note {
 	char text[1];

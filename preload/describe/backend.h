@@ -94,6 +94,11 @@ struct backend_plan {
 uint32_t backend_plan_make(const struct backend_operation *const *operations, unsigned count);
 const struct backend_plan *backend_plan_at(uint32_t number); /* NULL for 0 */
 
+/* A plan that is written as text, and read from it in the same process, is of the same graph; 0: none known.
+ */
+void backend_text_written(uint32_t plan, const void *text, size_t bytes);
+uint32_t backend_text_plan(const void *text, size_t bytes);
+
 /* What is executed: the plan behind a descriptor, the address of a tensor in a variant pack. */
 const struct backend_plan *backend_plan_of(const void *plan);
 const void *backend_address(const void *pack, int64_t uid);

@@ -86,6 +86,21 @@ static bool is_operation(cudnnBackendDescriptorType_t type)
 	return backend_kind_of(type) != NULL;
 }
 
+/* Those that have no plan yet; one that is read from text may never have. */
+static bool leads_to_plan(cudnnBackendDescriptorType_t type)
+{
+	switch ((int)type) {
+	case CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR:
+	case CUDNN_BACKEND_ENGINE_DESCRIPTOR:
+	case CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR:
+	case CUDNN_BACKEND_ENGINECFG_DESCRIPTOR:
+	case CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR:
+		return true;
+	default:
+		return false;
+	}
+}
+
 void pmh_backend_made(const void *descriptor, cudnnBackendDescriptorType_t type)
 {
 	struct backend *d = backend_of(descriptor, true);
@@ -98,7 +113,7 @@ void pmh_backend_made(const void *descriptor, cudnnBackendDescriptorType_t type)
 	d->type = type;
 	if (is_operation(type))
 		d->operation.type = type;
-	else
+	else if (!leads_to_plan(type))
 		d->parameters.of = type;
 }
 
@@ -367,6 +382,9 @@ void pmh_backend_set(const void *descriptor, cudnnBackendAttributeName_t name,
 				name == CUDNN_ATTR_ENGINECFG_ENGINE ||
 				name == CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG)
 				set_plan(d, elements);
+			else if (name == CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION &&
+				 type == CUDNN_TYPE_CHAR)
+				d->plan = backend_text_plan(elements, (size_t)count);
 			break;
 		case CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR:
 			set_pack(d, name, count, elements);
@@ -395,6 +413,9 @@ void pmh_backend_got(
 {
 	const struct backend *d = backend_of(descriptor, false);
 
+	if (d && elements && count > 0 && name == CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION &&
+		d->type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR)
+		backend_text_written(d->plan, elements, (size_t)count);
 	if (!d || !elements ||
 		(name != CUDNN_ATTR_ENGINEHEUR_RESULTS && name != CUDNN_ATTR_ENGINECFG_ENGINE &&
 			name != CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG))

@@ -29,10 +29,43 @@ const struct backend_plan *backend_plan_at(uint32_t number)
 	return number && number < PLANS ? &plans[number] : NULL;
 }
 
+/* Texts that plans were written as, the last ones that there is room for. */
+#define TEXTS 1024
+static struct {
+	uint64_t hash;
+	uint32_t plan;
+} texts[TEXTS];
+static unsigned text_count;
+
+void backend_text_written(uint32_t plan, const void *text, size_t bytes)
+{
+	const uint64_t hash = pmh_hash(0, text, bytes);
+
+	if (!plan || backend_text_plan(text, bytes) == plan)
+		return;
+	pmh_acquire(&lock);
+	texts[text_count % TEXTS].hash = hash;
+	texts[text_count++ % TEXTS].plan = plan;
+	pmh_release(&lock);
+}
+
+uint32_t backend_text_plan(const void *text, size_t bytes)
+{
+	const uint64_t hash = pmh_hash(0, text, bytes);
+	uint32_t plan = 0;
+
+	pmh_acquire(&lock);
+	for (unsigned i = 0; i < TEXTS && i < text_count && !plan; i++)
+		plan = texts[i].hash == hash ? texts[i].plan : 0;
+	pmh_release(&lock);
+	return plan;
+}
+
 /* In a child after fork: numbers in the plans belong to the parent's trace. */
 void pmh_backend_forget(void)
 {
 	plan_count = 1;
+	text_count = 0;
 	pmh_lock_forget(&lock);
 }
 

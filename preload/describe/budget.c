@@ -1,6 +1,7 @@
 /*
  * A program that makes new operations without end, because something in them never comes again, would pay for a
- * description in each call. What comes in the first seconds is what any program has to say of itself.
+ * description in each call. What comes in the first seconds is what any program has to say of itself; they begin
+ * with its first operation, as a large program may import its libraries for as long.
  */
 #include "budget.h"
 
@@ -11,33 +12,39 @@
 #include "trace/write.h"
 
 #define FREE_NS 10000000000u
-#define PART 100 /* of the run's time */
+#define MORE_NS 1000000000u /* beyond them: on a busy machine ten seconds are short */
+#define PART 100	    /* of the run's time */
 
 static _Atomic uint64_t spent; /* in ticks, after the first seconds */
 static _Atomic uint64_t run;   /* when the run began that it was spent in: a child of fork has another */
+static _Atomic uint64_t first; /* ns, when that run's first operation came */
 
-/* Ticks since the run began; 0: it is in its first seconds. */
-static uint64_t ticks_later(void)
+/* Ticks that may be spent by now; UINT64_MAX: the run is in its first seconds. */
+static uint64_t allowed(void)
 {
-	uint64_t ticks, ns;
+	uint64_t ticks, ns, now, passed;
 
-	if (!pmh_trace_begin(&ticks, &ns) || pmh_monotonic_ns() - ns < FREE_NS)
-		return 0;
-	if (atomic_exchange(&run, ticks) != ticks)
+	if (!pmh_trace_begin(&ticks, &ns))
+		return UINT64_MAX;
+	now = pmh_monotonic_ns();
+	if (atomic_exchange(&run, ticks) != ticks) {
 		atomic_store(&spent, 0);
-	return pmh_ticks() - ticks;
+		atomic_store(&first, now);
+	}
+	if (now <= ns || now - atomic_load(&first) < FREE_NS)
+		return UINT64_MAX;
+	passed = pmh_ticks() - ticks;
+	return passed / PART + (uint64_t)((double)passed / (double)(now - ns) * MORE_NS);
 }
 
 bool pmh_budget_left(void)
 {
-	const uint64_t ticks = ticks_later();
-
-	return ticks == 0 || atomic_load(&spent) < ticks / PART;
+	return atomic_load(&spent) < allowed();
 }
 
 void pmh_budget_spent(struct pmh_moment begin)
 {
 	pmh_new_cost_since(&pmh_self.new_cost, begin);
-	if (ticks_later() != 0)
+	if (allowed() != UINT64_MAX)
 		atomic_fetch_add(&spent, pmh_ticks() - begin.ticks);
 }

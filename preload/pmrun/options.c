@@ -31,8 +31,8 @@ static const struct option_row rows[] = {
 		"folder for the traces, created if missing (default: run.COMMAND, or run.COMMAND.2, .3, ... if that "
 		"exists; under a launcher run.COMMAND.JOB, one folder for all ranks)"},
 	{"softgpu", SOFTGPU, "[=GPU]",
-		"run without a GPU, on CPU stand-ins of the CUDA libraries; with GPU (rtx2080, v100, a100, h200, or a "
-		"profile file) nothing is computed and operations take the modelled time of that GPU (SOFTGPU_PROFILE=GPU)"},
+		"run without a GPU, on CPU stand-ins of the CUDA libraries; with GPU (a100, h100, h200, b200, v100, l40s, "
+		"rtx4090, rtx2080, mi300x, or a profile file) nothing is computed and operations take the modelled time of that GPU (SOFTGPU_PROFILE=GPU)"},
 	{"grace", 'g', "SECONDS",
 		"when a rank fails, time until the others are sent SIGTERM, and after the same time again SIGKILL "
 		"(default: 5)"},

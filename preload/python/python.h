@@ -21,54 +21,55 @@
 /* clang-format off */
 /* clang-format off */
 #define PMH_PYTHON_OFFSETS(X) \
-	/*                     3.8  3.9 3.10 3.11 3.12 3.13 */ \
-	X(thread_ident,        176, 176, 176, 152, 136, 152) /* of the thread, as pthread_self() */ \
-	X(thread_frame,         24,  24,  24,  56,  56,  72) /* innermost frame, or a link that knows it */ \
-	X(thread_frame_link,     0,   0,   0,   1,   1,   0) /* 1: a link, and where in it */ \
-	X(link_frame,            0,   0,   0,   8,   0,   0) \
-	X(frame_code,           32,  32,  32,  32,   0,   0) \
-	X(frame_previous,       24,  24,  24,  48,   8,   8) \
-	X(frame_namespace,      56,  56,  56,  24,  40,  40) /* dictionary of a file's own variables */ \
-	X(frame_instruction,   104, 104,  96,  56,  56,  56) /* last one, its address from 3.11 on */ \
-	X(frame_locals,        360, 360, 352,  72,  72,  72) /* array of the local variables */ \
-	X(frame_owner,           0,   0,   0,  69,  70,  70) /* 0: no such field */ \
-	X(frame_bytes,         368, 368, 360, 120, 120, 136) \
-	X(code_local_count,     28,  28,  28,  80,  80,  80) \
-	X(code_slot_count,      28,  28,  28,  76,  72,  72) /* from 3.11 on with cells and free variables */ \
-	X(code_names,           72,  72,  72,  96,  96,  96) /* tuple of the names of the slots */ \
-	X(code_cell_names,      88,  88,  88,   0,   0,   0) /* of slots further on; 0: in code_names */ \
-	X(code_free_names,      80,  80,  80,   0,   0,   0) \
-	X(code_name,           112, 112, 112, 120, 120, 120) \
-	X(code_qualified_name,  112, 112, 112, 128, 128, 128) /* before 3.11: code_name */ \
-	X(code_file_name,      104, 104, 104, 112, 112, 112) \
-	X(code_first_line,      40,  40,  40,  72,  68,  68) \
-	X(code_lines,          120, 120, 120, 136, 136, 136) /* bytes object: the line of each instruction */ \
-	X(code_instructions,     0,   0,   0, 184, 192, 200) /* in the object; 0: elsewhere */ \
-	X(code_bytes,          176, 176, 176, 184, 192, 200) \
-	X(type_name,            24,  24,  24,  24,  24,  24) \
-	X(type_basic_bytes,     32,  32,  32,  32,  32,  32) \
-	X(type_flags,          168, 168, 168, 168, 168, 168) \
-	X(type_dict_offset,    288, 288, 288, 288, 288, 288) \
-	X(type_mro,            344, 344, 344, 344, 344, 344) \
-	X(type_cached_keys,    872, 864, 872, 872, 880, 880) \
-	X(type_bytes,          880, 880, 888, 904, 920, 928) \
-	X(text_length,          16,  16,  16,  16,  16,  16) \
-	X(text_state,           32,  32,  32,  32,  32,  32) \
-	X(text_ascii,           48,  48,  48,  48,  40,  40) /* characters of an ASCII string */ \
-	X(text_compact,         72,  72,  72,  72,  56,  56) /* and of others */ \
-	X(text_bytes,           80,  80,  80,  80,  64,  64) \
-	X(tuple_items,          24,  24,  24,  24,  24,  24) \
-	X(bytes_first,          32,  32,  32,  32,  32,  32) \
-	X(cell_content,         16,  16,  16,  16,  16,  16) \
-	X(dict_keys,            32,  32,  32,  32,  32,  32) \
-	X(dict_values,          40,  40,  40,  40,  40,  40) \
-	X(dict_bytes,           48,  48,  48,  48,  48,  48) \
-	X(keys_size,             8,   8,   8,   8,   8,   8) /* of the index, in entries */ \
-	X(keys_size_is_log,      0,   0,   0,   1,   1,   1) /* 1: bytes: log2 of it, log2 of its bytes, kind */ \
-	X(keys_count,           32,  32,  32,  24,  24,  24) /* entries used */ \
-	X(keys_index,           40,  40,  40,  32,  32,  32) /* the index; the entries follow */ \
-	X(values_first,          0,   0,   0,   0,   0,   8) /* in the values of a split table */ \
-	X(instance_form,         0,   0,   0,   1,   2,   3) /* enum pmh_python_instance */
+	/*                     3.8  3.9 3.10 3.11 3.12 3.13 3.14 */ \
+	X(thread_ident,        176, 176, 176, 152, 136, 152, 152) /* of the thread, as pthread_self() */ \
+	X(thread_frame,         24,  24,  24,  56,  56,  72,  72) /* innermost frame, or a link that knows it */ \
+	X(thread_frame_link,     0,   0,   0,   1,   1,   0,   0) /* 1: a link, and where in it */ \
+	X(link_frame,            0,   0,   0,   8,   0,   0,   0) \
+	X(frame_code,           32,  32,  32,  32,   0,   0,   0) \
+	X(frame_previous,       24,  24,  24,  48,   8,   8,   8) \
+	X(frame_namespace,      56,  56,  56,  24,  40,  40,  40) /* dictionary of a file's own variables */ \
+	X(frame_instruction,   104, 104,  96,  56,  56,  56,  56) /* last one, its address from 3.11 on */ \
+	X(frame_locals,        360, 360, 352,  72,  72,  72,  80) /* array of the local variables */ \
+	X(frame_owner,           0,   0,   0,  69,  70,  70,  74) /* 0: no such field */ \
+	X(frame_tags,            0,   0,   0,   0,   0,   0,   3) /* bits of a frame's references that are not of the address */ \
+	X(frame_bytes,         368, 368, 360, 120, 120, 136, 152) \
+	X(code_local_count,     28,  28,  28,  80,  80,  80,  80) \
+	X(code_slot_count,      28,  28,  28,  76,  72,  72,  72) /* from 3.11 on with cells and free variables */ \
+	X(code_names,           72,  72,  72,  96,  96,  96,  96) /* tuple of the names of the slots */ \
+	X(code_cell_names,      88,  88,  88,   0,   0,   0,   0) /* of slots further on; 0: in code_names */ \
+	X(code_free_names,      80,  80,  80,   0,   0,   0,   0) \
+	X(code_name,           112, 112, 112, 120, 120, 120, 120) \
+	X(code_qualified_name,  112, 112, 112, 128, 128, 128, 128) /* before 3.11: code_name */ \
+	X(code_file_name,      104, 104, 104, 112, 112, 112, 112) \
+	X(code_first_line,      40,  40,  40,  72,  68,  68,  68) \
+	X(code_lines,          120, 120, 120, 136, 136, 136, 136) /* bytes object: the line of each instruction */ \
+	X(code_instructions,     0,   0,   0, 184, 192, 200, 208) /* in the object; 0: elsewhere */ \
+	X(code_bytes,          176, 176, 176, 184, 192, 200, 208) \
+	X(type_name,            24,  24,  24,  24,  24,  24,  24) \
+	X(type_basic_bytes,     32,  32,  32,  32,  32,  32,  32) \
+	X(type_flags,          168, 168, 168, 168, 168, 168, 168) \
+	X(type_dict_offset,    288, 288, 288, 288, 288, 288, 288) \
+	X(type_mro,            344, 344, 344, 344, 344, 344, 344) \
+	X(type_cached_keys,    872, 864, 872, 872, 880, 880, 880) \
+	X(type_bytes,          880, 880, 888, 904, 920, 928, 936) \
+	X(text_length,          16,  16,  16,  16,  16,  16,  16) \
+	X(text_state,           32,  32,  32,  32,  32,  32,  32) \
+	X(text_ascii,           48,  48,  48,  48,  40,  40,  40) /* characters of an ASCII string */ \
+	X(text_compact,         72,  72,  72,  72,  56,  56,  56) /* and of others */ \
+	X(text_bytes,           80,  80,  80,  80,  64,  64,  64) \
+	X(tuple_items,          24,  24,  24,  24,  24,  24,  32) \
+	X(bytes_first,          32,  32,  32,  32,  32,  32,  32) \
+	X(cell_content,         16,  16,  16,  16,  16,  16,  16) \
+	X(dict_keys,            32,  32,  32,  32,  32,  32,  32) \
+	X(dict_values,          40,  40,  40,  40,  40,  40,  40) \
+	X(dict_bytes,           48,  48,  48,  48,  48,  48,  48) \
+	X(keys_size,             8,   8,   8,   8,   8,   8,   8) /* of the index, in entries */ \
+	X(keys_size_is_log,      0,   0,   0,   1,   1,   1,   1) /* 1: bytes: log2 of it, log2 of its bytes, kind */ \
+	X(keys_count,           32,  32,  32,  24,  24,  24,  24) /* entries used */ \
+	X(keys_index,           40,  40,  40,  32,  32,  32,  32) /* the index; the entries follow */ \
+	X(values_first,          0,   0,   0,   0,   0,   8,   8) /* in the values of a split table */ \
+	X(instance_form,         0,   0,   0,   1,   2,   3,   3) /* enum pmh_python_instance */
 /* clang-format on */
 
 /* Where an instance keeps its attributes, when its type has no dictionary at a fixed offset. */
@@ -155,8 +156,8 @@ struct pmh_python_look {
 	} places[PMH_PYTHON_LINES]; /* of which the line was found */
 	/*
 	 * What was found in dictionaries of the program's modules: where the moments of looks are known
-	 * (now_ns not 0), answers hold for a while, as modules may be put elsewhere in their tree, or others
-	 * come to their addresses.
+	 * (now_ns not 0), answers hold for a while, as modules may be put elsewhere in their tree, or others of
+	 * their classes come to their addresses.
 	 */
 	uint64_t now_ns;
 	struct pmh_python_answer {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define FRAMES_MAX 1000 /* Python's own limit, unless the program raised it */
-#define OWNED_BY_C 3    /* of a frame (3.12): it marks a call from C, most of it is not set */
+#define OWNED_BY_C 3    /* of a frame (3.12), or more: it marks a call from C, most of it is not set */
 
 /* False for frames that only mark where C called the interpreter. */
 static bool open_frame(struct pmh_python_look *look, uint64_t address, struct pmh_python_frame *frame)
@@ -14,10 +14,10 @@ static bool open_frame(struct pmh_python_look *look, uint64_t address, struct pm
 	const struct pmh_python_offsets *at = look->python->at;
 
 	/* first: of a frame that is C's the code may never have been set */
-	if (at->frame_owner && pmh_python_byte(look, address + at->frame_owner) == OWNED_BY_C)
+	if (at->frame_owner && pmh_python_byte(look, address + at->frame_owner) >= OWNED_BY_C)
 		return false;
 	frame->address = address;
-	frame->code = pmh_python_word(look, address + at->frame_code);
+	frame->code = pmh_python_word(look, address + at->frame_code) & ~(uint64_t)at->frame_tags;
 	if (!frame->code || pmh_python_type(look, frame->code) != look->python->code_type)
 		return false;
 	frame->name = pmh_python_word(look, frame->code + at->code_name);

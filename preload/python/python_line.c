@@ -86,8 +86,8 @@ static void read_code(const struct pmh_python_offsets *at, uint64_t frame, uint6
 static bool read_frame(const struct pmh_python_offsets *at, uint64_t frame, uint64_t *words)
 {
 	for (int i = 0; frame && i < SHIMS_MAX; i++) {
-		const uint64_t code = load(frame + at->frame_code);
-		const bool is_shim = at->frame_owner && load_byte(frame + at->frame_owner) == OWNED_BY_C;
+		const uint64_t code = load(frame + at->frame_code) & ~(uint64_t)at->frame_tags;
+		const bool is_shim = at->frame_owner && load_byte(frame + at->frame_owner) >= OWNED_BY_C;
 
 		if (code && !is_shim && load(code + 8) == reading.code_type) {
 			read_code(at, frame, code, words);
@@ -207,7 +207,7 @@ static uint64_t hash_self(const struct pmh_python_offsets *at, uint64_t hash, ui
 {
 	const uint64_t locals = frame + at->frame_locals,
 		       local_count = load_half(code + at->code_local_count);
-	const uint64_t first = local_count ? load(locals) : 0;
+	const uint64_t first = local_count ? load(locals) & ~(uint64_t)at->frame_tags : 0;
 	uint64_t cells, cell_count;
 
 	if (first)
@@ -233,8 +233,8 @@ uint64_t pmh_python_stack(void)
 	if (!pmh_self.reads_python || !(frame = innermost_frame(at)))
 		return 0;
 	for (int i = 0; frame; i++) {
-		const bool is_shim = at->frame_owner && load_byte(frame + at->frame_owner) == OWNED_BY_C;
-		const uint64_t code = is_shim ? 0 : load(frame + at->frame_code);
+		const bool is_shim = at->frame_owner && load_byte(frame + at->frame_owner) >= OWNED_BY_C;
+		const uint64_t code = is_shim ? 0 : load(frame + at->frame_code) & ~(uint64_t)at->frame_tags;
 
 		if (i == FRAMES_MAX)
 			return 0;

@@ -42,12 +42,22 @@ static uint64_t slot_name(struct pmh_python_look *look, const struct pmh_python_
 	return name;
 }
 
+/* What a variable refers to, an object or a cell. */
+static uint64_t slot_reference(
+	struct pmh_python_look *look, const struct pmh_python_frame *frame, uint64_t slot)
+{
+	const struct pmh_python_offsets *at = look->python->at;
+
+	return pmh_python_word(look, frame->address + at->frame_locals + 8 * slot) &
+	       ~(uint64_t)at->frame_tags;
+}
+
 /* A variable's object, 0: it has none. */
 static uint64_t slot_value(struct pmh_python_look *look, const struct pmh_python_frame *frame, uint64_t slot)
 {
 	const struct pmh_python_offsets *at = look->python->at;
 	const bool before = pmh_python_own_begin(look);
-	uint64_t object = pmh_python_word(look, frame->address + at->frame_locals + 8 * slot);
+	uint64_t object = slot_reference(look, frame, slot);
 
 	/* arguments may be in cells too */
 	if (object && (slot == 0 || slot >= frame->local_count) &&
@@ -146,7 +156,7 @@ static bool is_self_module(struct pmh_python_look *look, const struct pmh_python
 	uint64_t class = 0;
 	bool is;
 
-	if (pmh_python_word(look, frame->address + look->python->at->frame_locals) == self) {
+	if (slot_reference(look, frame, 0) == self) {
 		class = pmh_python_class(look, self) ? pmh_python_type(look, self) : 0;
 		known = known_answer(look, IS_MODULE, self, class);
 	}
@@ -159,11 +169,25 @@ static bool is_self_module(struct pmh_python_look *look, const struct pmh_python
 	return is;
 }
 
+/*
+ * What answers about a frame's `self` are kept by: another object may have come to the address of one that is
+ * gone, and is mostly of another class.
+ */
+static uint64_t identity_of(struct pmh_python_look *look, const struct pmh_python_frame *frame, uint64_t self)
+{
+	const bool before = pmh_python_own_begin(look);
+	const uint64_t class = slot_reference(look, frame, 0) == self ? pmh_python_type(look, self) : 0;
+
+	pmh_python_own_end(look, before);
+	return self + class * 0x9e3779b97f4a7c15u;
+}
+
 /* ---- the path ---- */
 
 /* Made from its end towards its begin. */
 struct path {
 	uint64_t outermost; /* the module that it begins at */
+	uint64_t identity;  /* of that */
 	size_t begin;
 	unsigned visits_left;
 	char text[512];
@@ -227,20 +251,21 @@ static bool find_below(struct pmh_python_look *look, struct path *path, uint64_t
 	return false;
 }
 
-static bool extend(struct pmh_python_look *look, struct path *path, uint64_t module)
+static bool extend(struct pmh_python_look *look, struct path *path, uint64_t module, uint64_t identity)
 {
-	const char *known = known_answer(look, PATH_BELOW, module, path->outermost);
+	const char *known = known_answer(look, PATH_BELOW, identity, path->identity);
 	struct path piece = {.outermost = path->outermost, .begin = sizeof piece.text - 1};
 
 	if (!known) {
 		find_below(look, &piece, module);
 		known = piece.text + piece.begin;
-		keep_answer(look, PATH_BELOW, module, path->outermost, known);
+		keep_answer(look, PATH_BELOW, identity, path->identity, known);
 	}
 	if (!known[0])
 		return false;
 	put_in_front(look, path, known);
 	path->outermost = module;
+	path->identity = identity;
 	return true;
 }
 
@@ -254,9 +279,9 @@ static void name_key(struct pmh_python_look *look, uint64_t key, char name[PMH_P
 		pmh_python_text(look, key, name, PMH_PYTHON_NAME);
 }
 
-/* The name of the frame's variable that holds an object, "": none. */
-static void find_variable(struct pmh_python_look *look, const struct pmh_python_frame *frame, uint64_t object,
-	char name[PMH_PYTHON_NAME])
+/* The name of the frame's variable that holds the path's outermost module, "": none. */
+static void find_variable(struct pmh_python_look *look, const struct pmh_python_frame *frame,
+	const struct path *path, char name[PMH_PYTHON_NAME])
 {
 	const bool before = pmh_python_own_begin(look);
 	const uint64_t namespace = pmh_python_word(look, frame->address + look->python->at->frame_namespace);
@@ -265,29 +290,29 @@ static void find_variable(struct pmh_python_look *look, const struct pmh_python_
 	uint64_t key = 0;
 
 	for (uint64_t i = 0; i < frame->slot_count && i < SLOTS_MAX && !key; i++)
-		if (slot_value(look, frame, i) == object)
+		if (slot_value(look, frame, i) == path->outermost)
 			key = slot_name(look, frame, i);
 	name_key(look, key, name);
 	pmh_python_own_end(look, before);
 	/* the variables of a file are in a dictionary */
 	if (frame->slot_count > 0)
 		return;
-	known = known_answer(look, NAME_OF_VARIABLE, namespace, object);
+	known = known_answer(look, NAME_OF_VARIABLE, namespace, path->identity);
 	if (known) {
 		memcpy(name, known, strlen(known) + 1);
 		return;
 	}
 	if (pmh_python_dict(look, namespace, &table))
-		name_key(look, pmh_python_key_of(look, table, object), name);
-	keep_answer(look, NAME_OF_VARIABLE, namespace, object, name);
+		name_key(look, pmh_python_key_of(look, table, path->outermost), name);
+	keep_answer(look, NAME_OF_VARIABLE, namespace, path->identity, name);
 }
 
-/* The name of the attribute of the frame's `self` that holds an object, "": none. */
+/* The name of the attribute of the frame's `self` that holds it, "": none. */
 static void find_attribute(struct pmh_python_look *look, const struct pmh_python_frame *frame,
-	uint64_t object, char name[PMH_PYTHON_NAME])
+	const struct path *path, char name[PMH_PYTHON_NAME])
 {
-	const uint64_t self = find_self(look, frame);
-	const char *known = self ? known_answer(look, NAME_OF_ATTRIBUTE, self, object) : "";
+	const uint64_t self = find_self(look, frame), identity = self ? identity_of(look, frame, self) : 0;
+	const char *known = self ? known_answer(look, NAME_OF_ATTRIBUTE, identity, path->identity) : "";
 	struct pmh_python_table table;
 
 	name[0] = 0;
@@ -296,22 +321,22 @@ static void find_attribute(struct pmh_python_look *look, const struct pmh_python
 		return;
 	}
 	if (pmh_python_attributes(look, self, &table))
-		name_key(look, pmh_python_key_of(look, table, object), name);
-	keep_answer(look, NAME_OF_ATTRIBUTE, self, object, name);
+		name_key(look, pmh_python_key_of(look, table, path->outermost), name);
+	keep_answer(look, NAME_OF_ATTRIBUTE, identity, path->identity, name);
 }
 
 struct root {
 	char variable[PMH_PYTHON_NAME], attribute[PMH_PYTHON_NAME]; /* "": none */
 };
 
-static void look_for_name(struct pmh_python_look *look, const struct pmh_python_frame *frame, uint64_t module,
-	struct root *root)
+static void look_for_name(struct pmh_python_look *look, const struct pmh_python_frame *frame,
+	const struct path *path, struct root *root)
 {
 	char variable[PMH_PYTHON_NAME], attribute[PMH_PYTHON_NAME] = "";
 
-	find_variable(look, frame, module, variable);
+	find_variable(look, frame, path, variable);
 	if (!root->attribute[0])
-		find_attribute(look, frame, module, attribute);
+		find_attribute(look, frame, path, attribute);
 	if ((!variable[0] && !attribute[0]) || pmh_python_is_pytorch(look, frame))
 		return;
 	if (variable[0] && strcmp(variable, "self") != 0)
@@ -349,15 +374,16 @@ static bool take_frame(struct pmh_python_look *look, const struct pmh_python_fra
 			return true;
 		if (!path->outermost) {
 			path->outermost = self;
+			path->identity = identity_of(look, frame, self);
 			return true;
 		}
-		if (extend(look, path, self)) {
+		if (extend(look, path, self, identity_of(look, frame, self))) {
 			*root = (struct root){{0}, {0}};
 			return true;
 		}
 	}
 	if (path->outermost)
-		look_for_name(look, frame, path->outermost, root);
+		look_for_name(look, frame, path, root);
 	return true;
 }
 

@@ -24,18 +24,20 @@
 const struct pmh_python_offsets *pmh_python_offsets(unsigned minor)
 {
 	static const struct pmh_python_offsets rows[] = {
-#define PMH_FIELD_8(name, a, b, c, d, e, f) .name = a,
-#define PMH_FIELD_9(name, a, b, c, d, e, f) .name = b,
-#define PMH_FIELD_10(name, a, b, c, d, e, f) .name = c,
-#define PMH_FIELD_11(name, a, b, c, d, e, f) .name = d,
-#define PMH_FIELD_12(name, a, b, c, d, e, f) .name = e,
-#define PMH_FIELD_13(name, a, b, c, d, e, f) .name = f,
+#define PMH_FIELD_8(name, a, b, c, d, e, f, g) .name = a,
+#define PMH_FIELD_9(name, a, b, c, d, e, f, g) .name = b,
+#define PMH_FIELD_10(name, a, b, c, d, e, f, g) .name = c,
+#define PMH_FIELD_11(name, a, b, c, d, e, f, g) .name = d,
+#define PMH_FIELD_12(name, a, b, c, d, e, f, g) .name = e,
+#define PMH_FIELD_13(name, a, b, c, d, e, f, g) .name = f,
+#define PMH_FIELD_14(name, a, b, c, d, e, f, g) .name = g,
 		{.minor = 8, PMH_PYTHON_OFFSETS(PMH_FIELD_8)},
 		{.minor = 9, PMH_PYTHON_OFFSETS(PMH_FIELD_9)},
 		{.minor = 10, PMH_PYTHON_OFFSETS(PMH_FIELD_10)},
 		{.minor = 11, PMH_PYTHON_OFFSETS(PMH_FIELD_11)},
 		{.minor = 12, PMH_PYTHON_OFFSETS(PMH_FIELD_12)},
 		{.minor = 13, PMH_PYTHON_OFFSETS(PMH_FIELD_13)},
+		{.minor = 14, PMH_PYTHON_OFFSETS(PMH_FIELD_14)},
 	};
 
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)

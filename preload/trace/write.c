@@ -364,15 +364,16 @@ void pmh_trace_entry(
 	if (!dictionary.start || dictionary_used + entry_bytes > dictionary.byte_count - sizeof *chunk) {
 		size_t chunk_bytes = sizeof *chunk + entry_bytes;
 		struct pmh_map next;
-		bool is_open;
+		bool is_open, is_late;
 
 		chunk_bytes = (chunk_bytes + DICTIONARY_BYTES - 1) / DICTIONARY_BYTES * DICTIONARY_BYTES;
 		pmh_acquire(&pmh_file.lock);
 		is_open = pmh_file.header &&
 			  pmh_chunk_open(&next, PM_CHUNK_DICTIONARY, chunk_bytes, NULL, NULL);
+		is_late = pmh_file.is_closed;
 		pmh_release(&pmh_file.lock);
 		if (!is_open) {
-			pmh_lose(PM_LOSS_DICTIONARY, 1);
+			pmh_lose(is_late ? PM_LOSS_AFTER_END : PM_LOSS_DICTIONARY, 1);
 			return;
 		}
 		pmh_unmap(&dictionary);

@@ -88,7 +88,8 @@ made() {
 }
 run count SOFTGPU_CUPTI=count -- "$bin/cupti_host" work
 on
-made 40 0 0 160
+# on a busy machine they may have been seen before the last one
+made 40 0 0 '\(8[0-9]\|9[0-9]\|1[0-5][0-9]\|160\)'
 run count_long SOFTGPU_CUPTI=count -- "$bin/cupti_host" steady
 counts=$(sed -n 's/^softgpu: CUPTI: records of \([0-9]*\) activities, 0 calls, 0 external ids; \([0-9]*\) callbacks$/\1 \2/p' count_long.out)
 # shellcheck disable=SC2086

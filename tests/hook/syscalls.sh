@@ -95,4 +95,11 @@ bare=$(awk -F '\t' '$3 == ""' names | wc -l)
 [ "${lost:-0}" -gt 0 ] || fail "no operation is beyond the budget: $(grep '^loss' look)"
 [ "${lost:-0}" = "$bare" ] || fail "$bare operations without a call site, and ${lost:-0} are said to be lost"
 "$bin/pmanalyze" report traces/*.pmtrace 2>&1 | tr -s '\n ' '  ' | grep -q 'had taken 1% of the run' || fail "the report does not say it: $("$bin/pmanalyze" report traces/*.pmtrace 2>&1)"
+# the ten seconds are those after the first operation: a program may import its libraries for longer
+rm -rf traces
+mkdir traces
+PMHOOK_OUT=$SCRATCH/traces with_hook "$bin/syscalls_host" late 20
+"$bin/trace_look" traces/*.pmtrace >look
+lost=$(awk '$1 == "loss" && $2 == "BUDGET" { print $3 }' look)
+[ "${lost:-0}" = 0 ] || fail "after 20 s without operations $lost are beyond the budget"
 exit $bad

@@ -1,6 +1,7 @@
 /*
  * Calls for syscalls.sh and new_cost.sh, on a library whose functions return at once: `steady N` makes N
- * steps that are all alike, `fresh N` N operations of which each is new, `fresh_for MS` so for some time.
+ * steps that are all alike, `fresh N` N operations of which each is new, `fresh_for MS` so for some time,
+ * `late MS` four of them after some time without any.
  * Also a library, for syscalls.py.
  */
 #include <stdint.h>
@@ -83,6 +84,9 @@ int main(int argc, char **argv)
 	} else if (argc > 2 && strcmp(argv[1], "fresh_for") == 0) {
 		for (long first = 1000; now_ms() - begin_ms < (double)n && first < 20000; first += 10)
 			fresh(first, 10);
+	} else if (argc > 2 && strcmp(argv[1], "late") == 0) {
+		nanosleep(&(struct timespec){.tv_nsec = n * 1000000}, NULL);
+		fresh(1000, 4);
 	} else {
 		return 2;
 	}

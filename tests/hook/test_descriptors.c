@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "pm_abi.h"
 #include "pm_hooks.h"
@@ -312,6 +313,9 @@ static void execute(part first, part second, void *at)
 	     config = make(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR),
 	     plan = make(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR),
 	     pack = make(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR), operations[] = {first, second};
+	static unsigned turn;
+	const bool third_by_text = turn++ % 3 == 2;
+	char text[] = {'{', (char)turn, (char)(turn >> 8), '}'};
 	int64_t uids[20];
 	void *addresses[20];
 
@@ -340,6 +344,15 @@ static void execute(part first, part second, void *at)
 		pack, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, 20, addresses);
 	if (!cudnnBackendExecute)
 		errx(1, "the hook is not preloaded");
+	if (third_by_text) {
+		/* written down, and read by another one */
+		cudnnBackendGetAttribute(plan, CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION, CUDNN_TYPE_CHAR,
+			4, &(int64_t){4}, text);
+		cudnnBackendDestroyDescriptor(plan);
+		plan = make(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+		cudnnBackendSetAttribute(
+			plan, CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION, CUDNN_TYPE_CHAR, 4, text);
+	}
 	cudnnBackendExecute((cudnnHandle_t)blas, plan, pack);
 	cudnnBackendDestroyDescriptor(plan);
 }
@@ -512,6 +525,25 @@ static void graph_attention(void)
 		   " dy_ptr=4 dq_ptr=... dk_ptr=5 dv_ptr=6 graph=sdpa_bwd "));
 }
 
+static unsigned graphs_seen;
+
+static void count_graphs(const struct peek *trace, const struct pm_entry_operation *op, const char *function)
+{
+	(void)trace, (void)op;
+	graphs_seen += strcmp(function, "cudnnBackendExecute_Graph") == 0;
+}
+
+/* A plan that was read from text has no graph that anybody has seen; before there is one that it could be
+ * taken for. */
+static void plan_from_text(void)
+{
+	part plan = make(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+
+	cudnnBackendSetAttribute(
+		plan, CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION, CUDNN_TYPE_CHAR, 2, "{}");
+	cudnnBackendExecute((cudnnHandle_t)blas, plan, make(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR));
+}
+
 int main(void)
 {
 	if (!getenv("PMHOOK_OUT")) {
@@ -526,9 +558,11 @@ int main(void)
 	sequences();
 	matmuls();
 	keep_many();
+	plan_from_text();
 	graph_convolutions();
 	graph_functions();
 	graph_layers();
 	graph_attention();
-	return promises_broken(NULL) != 0 || strict_refused != 0;
+	/* the reshape's, and the one of text */
+	return promises_broken(count_graphs) != 0 || graphs_seen != 2 || strict_refused != 0;
 }

@@ -44,8 +44,14 @@ trace captured captured
 tail -n "$(wc -l <captured.said)" captured.seen | cmp -s captured.said - ||
 	complain "captured: $(tail -n "$(wc -l <captured.said)" captured.seen | tr '\n' ' ')"
 # memory of another process
-"$bin/touches_host" give handle
+mkfifo hold
+"$bin/touches_host" give handle <hold &
+giver=$!
+exec 3>hold
+while [ ! -s handle ]; do sleep 0.05; done
 SOFTGPU_PROFILE=a100 SOFTGPU_NUMERICS=off trace opened open handle
+exec 3>&-
+wait $giver || complain "giver: ends with $?"
 cmp -s opened.said opened.seen || complain "opened: $(diff opened.said opened.seen)"
 PMHOOK_FLOW=off
 trace off

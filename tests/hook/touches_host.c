@@ -171,6 +171,8 @@ static void share(const char *path, bool open)
 		if (fwrite(&handle, sizeof(handle), 1, file) != 1)
 			err(1, "%s", path);
 		fclose(file);
+		while (getchar() != EOF)
+			; /* the handle is good for as long as this process has the memory */
 		return;
 	}
 	if (fread(&handle, sizeof(handle), 1, file) != 1)

@@ -12,6 +12,6 @@ for python in ${PYTHONS:-python3}; do
 		"$BUILD/lib/libcorrupt.so" "${LOOKS:-2000}"
 done
 [ $tried -gt 0 ] || {
-	echo "no Python 3.8 to 3.13"
+	echo "no Python 3.8 to 3.14"
 	exit 77
 }

@@ -3,5 +3,5 @@
 find_python() {
 	python=$("$1" -c 'import sys; print(sys.executable)') || return 1
 	version=$("$python" -c 'import sys; print("%d%02d" % sys.version_info[:2])')
-	[ "$version" -ge 308 ] && [ "$version" -le 313 ]
+	[ "$version" -ge 308 ] && [ "$version" -le 314 ]
 }

@@ -25,6 +25,6 @@ for python in ${PYTHONS:-python3}; do
 	}
 done
 [ $tried -gt 0 ] || {
-	echo "no Python 3.8 to 3.13"
+	echo "no Python 3.8 to 3.14"
 	exit 77
 }

@@ -59,6 +59,6 @@ for python in ${PYTHONS:-python3}; do
 	nameless '' with_hook env PMHOOK_PYTHON=off
 done
 [ $tried -gt 0 ] || {
-	echo "no Python 3.8 to 3.13"
+	echo "no Python 3.8 to 3.14"
 	exit 77
 }

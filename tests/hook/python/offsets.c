@@ -61,6 +61,9 @@ static void frames(struct pmh_python_offsets *offsets)
 	AT(frame_namespace, PyFrameObject, f_locals);
 	AT(frame_locals, PyFrameObject, f_localsplus);
 #endif
+#if PY_VERSION_HEX >= 0x030e0000
+	at.frame_tags = Py_TAG_BITS;
+#endif
 	at.frame_bytes = (uint16_t)PyFrame_Type.tp_basicsize;
 	*offsets = at;
 }

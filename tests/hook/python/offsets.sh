@@ -7,7 +7,7 @@ for python in ${PYTHONS:-python3}; do
 	# what is called so may be a script that finds the interpreter
 	python=$("$python" -c 'import sys; print(sys.executable)') || continue
 	version=$("$python" -c 'import sys; print("%d%02d" % sys.version_info[:2])')
-	[ "$version" -ge 308 ] && [ "$version" -le 313 ] || continue
+	[ "$version" -ge 308 ] && [ "$version" -le 314 ] || continue
 	say() { "$python" -c "import sysconfig; print(sysconfig.get_$1)"; }
 	include=$(say "path('include')")
 	library=$(say "config_var('LIBDIR')")
@@ -20,6 +20,6 @@ for python in ${PYTHONS:-python3}; do
 	echo "$version: as the headers say"
 done
 [ $tried -gt 0 ] || {
-	echo "no Python 3.8 to 3.13 with its headers and library"
+	echo "no Python 3.8 to 3.14 with its headers and library"
 	exit 77
 }
