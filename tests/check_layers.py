@@ -15,7 +15,7 @@ LAYERS = {
     "fitter": ["base", "expression", "model", "search", "fit", "data", "step", "baselines", "transfer", "sweep", "strategy", "advise", "compare", "output",
                "study", "cmds", "."],
     "testapps/softgpu": [
-        "include", "core", "absent", "kernels", "calls", "cudart", "cuda", "cublas", "cublaslt", "cudnn", "nccl", "cupti", "nvml", "older", "slowinput", "preload", "tests",
+        "include", "core", "absent", "kernels", "calls", "cudart", "cuda", "cublas", "cublaslt", "cusparse", "cudnn", "nccl", "cupti", "nvml", "older", "slowinput", "preload", "fit", "tests",
     ],
     "testapps/trainers": ["."],
 }
@@ -26,6 +26,7 @@ OUTSIDE = {
     "analyzer": r"pm_format\.h",
     "fitter": r"base/\w+\.h",
     "testapps/softgpu": r"pm_\w+\.(h|def)|softgpu_api\.h",
+    "testapps/softgpu/preload": r"statuses\.def",  # made by CMake
 }
 
 # The interface of a component as a library, at its root: all of its folders include it.

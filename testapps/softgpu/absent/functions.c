@@ -10,9 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* weak: a function that is written goes before its row */
 #define SG_ABSENT_AS(name, result) \
 	intptr_t name(void); \
-	intptr_t name(void) \
+	__attribute__((weak)) intptr_t name(void) \
 	{ \
 		static _Atomic int said; \
 		sg_absent(#name, &said); \

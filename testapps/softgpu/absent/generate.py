@@ -2,7 +2,8 @@
 
 SOFTGPU is the folder of softgpu's built libraries; each LIBRARY is a program's library that is bound to CUDA's (those of PyTorch, for
 example: torch/lib/*.so, torch/_C*.so, torchvision/*.so). Without --write prints what is missing, and exits with 1 if anything is; with
-it adds that to the lists beside this file (NAME.def), from which functions.c makes functions that say "not supported"."""
+it adds that to the lists beside this file (NAME.def; NAME_VERSION.def for what an older CUDA has with other parameters), from which functions.c
+makes functions that say "not supported", and takes out what softgpu has meanwhile."""
 import os
 import re
 import subprocess
@@ -24,8 +25,11 @@ LIBRARIES = [
     ("cufile", "libcufile.so.0", r"cuFile"),
     ("nvshmem_host", "libnvshmem_host.so.3", r"nvshmem"),
     ("nvrtc", "libnvrtc.so.13", r"nvrtc"),
+    ("nvToolsExt", "libnvToolsExt.so.1", r"nvtx"),
     ("cuda", "libcuda.so.1", r"cu[A-Z]"),
 ]
+# The libraries of an older CUDA that have lists of their own: what older/NAME.not says is not handed on to the newest.
+OLDER = {"libcudart.so.12": "cudart_12"}
 # Functions whose result is not a status: what they answer instead.
 TEXTS = r"(cusparse|cusparseLt|nvrtc)(Get)?Error(String|Name)|cuptiGetErrorMessage"
 RESULTS = [(r"cuFile(Read|Write)", "-1"), (r"nvshmem_(malloc|ptr)|nvshmemx_mc_ptr", "0")]
@@ -34,11 +38,13 @@ HEAD = """/* Functions of {library} that programs ask for and softgpu does not h
 """
 
 
-def symbols(path, kind):
-    """Names of a library's dynamic symbols with their versions: {name: version or None}."""
+def symbols(path, kind, types=""):
+    """Names of a library's dynamic symbols (of those types) with their versions: {name: version or None}."""
     out = subprocess.run(["nm", "-D", kind, path], capture_output=True, text=True, check=True).stdout
     found = {}
     for line in out.splitlines():
+        if types and line.split()[-2] not in types:
+            continue
         name, _, version = line.split()[-1].replace("@@", "@").partition("@")
         found[name] = version or None
     return found
@@ -65,6 +71,15 @@ def row(function):
     return f"SG_ABSENT({function})"
 
 
+def changed(name):
+    """Functions of which an older CUDA's library does not hand on the newest one's."""
+    path = os.path.join(HERE, "..", "older", name + ".not")
+    if not os.path.exists(path):
+        return set()
+    with open(path, encoding="utf-8") as file:
+        return {line.strip() for line in file if line[0] not in "#+"}
+
+
 def write(name, library, functions):
     with open(os.path.join(HERE, name + ".def"), "w", encoding="utf-8") as file:
         file.write(HEAD.format(library=library))
@@ -81,34 +96,36 @@ def main():
         for function, version in symbols(path, "--undefined-only").items():
             for name, _, pattern in LIBRARIES:
                 if re.match(pattern, function):
-                    asked[name].setdefault(function, (version, path))
+                    asked[name].setdefault((function, version), path)
                     break
     complaints = []
     built = {}
 
-    def have_of(library):
+    def have_of(library, types=""):
         path = os.path.join(folder, library)
-        if library not in built:
-            built[library] = symbols(path, "--defined-only") if os.path.exists(path) else {}
-        return built[library]
+        if (library, types) not in built:
+            built[library, types] = symbols(path, "--defined-only", types) if os.path.exists(path) else {}
+        return built[library, types]
 
     for name, newest, _ in LIBRARIES:
-        # programs of an older CUDA ask for its version: the library of that name hands on what the newest has
-        libraries = {
-            function: version if version and have_of(version) else newest for function, (version, _) in asked[name].items()
-        }
-        missing = {function for function in asked[name] if function not in have_of(libraries[function])}
-        if writing:
-            listed = missing | set(list_of(name))
-            if listed:
-                write(name, newest, listed)
-            continue
-        for function, (version, path) in sorted(asked[name].items()):
-            library, have = libraries[function], have_of(libraries[function])
-            if function in missing:
+        missing = {newest: set(), **{library: set() for library, own in OLDER.items() if own.startswith(name + "_")}}
+        for (function, version), path in sorted(asked[name].items(), key=str):
+            # programs of an older CUDA ask for its version: the library of that name hands on what the newest has
+            library = version if version and have_of(version) else newest
+            have = have_of(library)
+            if function not in have:
                 complaints.append(f"{library} has no {function}, which {os.path.basename(path)} asks for")
+                missing[library if library in missing and function in changed(name) else newest].add(function)
             elif version is not None and version != have[function]:
                 complaints.append(f"{library}: {function} is of version {have[function]}, {os.path.basename(path)} asks for {version}")
+        for library, functions in missing.items():
+            own = OLDER.get(library, name)
+            # what comes from a list is weak
+            listed = functions | set(list_of(own)) - set(have_of(library, "Ti"))
+            if writing and (listed or read(own)):
+                write(own, library, listed)
+    if writing:
+        return 0
     for complaint in complaints[:MOST]:
         print(complaint)
     print(f"{sum(map(len, asked.values()))} functions asked for, {len(complaints)} missing")

@@ -214,7 +214,7 @@ cudaError_t sg_copy(const struct sg_box *box, enum cudaMemcpyKind kind, enum sg_
 	what.copy_from_device = from == SG_SIDE_DEVICE;
 	what.copy_to_device = to == SG_SIDE_DEVICE;
 	what.pageable = to == SG_SIDE_PAGEABLE || from == SG_SIDE_PAGEABLE;
-	what.cost = (struct sg_cost){SG_COST_COPY, SG_COST_F32, 0, (double)what.bytes};
+	what.cost = (struct sg_cost)SG_COST(SG_COST_COPY, SG_COST_F32, 0, (double)what.bytes);
 	extent = sg_copy_extent(what.bytes, to, from);
 	what.run = sg_copy_run(what.bytes, extent);
 	if (sg_modelled() && what.copy_from_device && what.copy_to_device)

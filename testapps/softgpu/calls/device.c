@@ -52,6 +52,7 @@ static const struct {
 	{106, 32},                           /* blocks per multiprocessor */
 	{111, 1024},                         /* shared memory that a block has besides its own */
 	{115, 1},                            /* memory pools */
+	{120, 1},                            /* clusters of blocks */
 };
 
 /* The clock at which the profile's units reach its peak: 128 of FP32 in a multiprocessor from 8.6 on, 64
@@ -87,6 +88,9 @@ static void modelled_attribute(int *value, enum cudaDeviceAttr attr)
 		break;
 	case 76:
 		*value = (int)sg_profile.capability_minor;
+		break;
+	case 120:
+		*value = sg_capability() >= 90;
 		break;
 	default:
 		break;

@@ -34,6 +34,7 @@ static const struct {
 	{304, "cudaErrorOperatingSystem", "OS call failed or operation not supported on this OS"},
 	{400, "cudaErrorInvalidResourceHandle", "invalid resource handle"},
 	{401, "cudaErrorIllegalState", "the operation cannot be performed in the present state"},
+	{402, "cudaErrorLossyQuery", "the answer has no place for all that there is"},
 	{500, "cudaErrorSymbolNotFound", "named symbol not found"},
 	{600, "cudaErrorNotReady", "device not ready"},
 	{700, "cudaErrorIllegalAddress", "an illegal memory access was encountered"},
@@ -74,6 +75,7 @@ static const struct {
 	{910, "cudaErrorGraphExecUpdateFailure",
 		"the graph update was not performed because it included changes which violated constraints specific to "
 		"instantiated graph update"},
+	{912, "cudaErrorInvalidClusterSize", "cluster misconfiguration"},
 	{999, "cudaErrorUnknown", "unknown error"},
 };
 

@@ -14,16 +14,16 @@ static const struct sg_context *context_of(const struct sg_stream *stream)
 	return stream->kind == SG_CREATED ? stream->context : context_now();
 }
 
-cudaError_t sg_event_create(cudaEvent_t *out, unsigned flags)
+/* Takes the reference to what is shared. */
+static cudaError_t create(cudaEvent_t *out, unsigned flags, struct sg_shared_event *shared)
 {
-	struct sg_event *event;
+	struct sg_event *event = sg_pool_get(&sg_events);
 
-	if (out == NULL || (flags & ~KNOWN_FLAGS) != 0 ||
-		((flags & cudaEventInterprocess) && !(flags & cudaEventDisableTiming)))
-		return cudaErrorInvalidValue;
-	event = sg_pool_get(&sg_events);
-	if (event == NULL)
+	if (event == NULL) {
+		if (shared != NULL)
+			sg_shared_event_let_go(shared);
 		return cudaErrorMemoryAllocation;
+	}
 	if (event->generation == 0)
 		pthread_mutex_init(&event->lock, NULL);
 	pthread_mutex_lock(&event->lock);
@@ -33,10 +33,26 @@ cudaError_t sg_event_create(cudaEvent_t *out, unsigned flags)
 	event->flags = flags;
 	event->stream = NULL;
 	event->capture = 0;
+	event->shared = shared;
 	pthread_mutex_unlock(&event->lock);
 	atomic_store_explicit(&event->slot.live, SG_SLOT_LIVE, memory_order_release);
 	*out = (cudaEvent_t)(void *)event;
 	return cudaSuccess;
+}
+
+cudaError_t sg_event_create(cudaEvent_t *out, unsigned flags)
+{
+	struct sg_shared_event *shared = NULL;
+
+	if (out == NULL || (flags & ~KNOWN_FLAGS) != 0 ||
+		((flags & cudaEventInterprocess) && !(flags & cudaEventDisableTiming)))
+		return cudaErrorInvalidValue;
+	if (flags & cudaEventInterprocess) {
+		shared = sg_shared_event_make();
+		if (shared == NULL)
+			return cudaErrorMemoryAllocation;
+	}
+	return create(out, flags, shared);
 }
 
 cudaError_t sg_event_destroy(cudaEvent_t handle)
@@ -46,10 +62,41 @@ cudaError_t sg_event_destroy(cudaEvent_t handle)
 	if (event == NULL)
 		return cudaErrorInvalidResourceHandle;
 	pthread_mutex_lock(&event->lock);
-	event->generation++;
+	sg_event_close(event);
 	pthread_mutex_unlock(&event->lock);
 	sg_pool_put(&sg_events, event);
 	return cudaSuccess;
+}
+
+cudaError_t sg_event_share(cudaIpcEventHandle_t *handle, cudaEvent_t shared)
+{
+	struct sg_event *event = sg_pool_check(&sg_events, shared);
+	const struct sg_shared_file *file;
+	int number;
+
+	if (handle == NULL || event == NULL)
+		return event == NULL ? cudaErrorInvalidResourceHandle : cudaErrorInvalidValue;
+	file = event->shared != NULL ? sg_shared_event_file(event->shared, &number) : NULL;
+	if (file == NULL)
+		return cudaErrorInvalidValue;
+	sg_handle_fill(handle, sizeof(*handle), SG_HANDLE_EVENT, file, number);
+	return cudaSuccess;
+}
+
+cudaError_t sg_event_open(cudaEvent_t *out, const cudaIpcEventHandle_t *handle)
+{
+	struct sg_shared_file file;
+	struct sg_shared_event *shared;
+	int number;
+
+	if (out == NULL)
+		return cudaErrorInvalidValue;
+	if (sg_handle_read(handle, SG_HANDLE_EVENT, &file, &number) != 0)
+		return cudaErrorInvalidResourceHandle;
+	shared = sg_shared_event_open(&file, number);
+	if (shared == NULL)
+		return cudaErrorInvalidResourceHandle;
+	return create(out, cudaEventDisableTiming | cudaEventInterprocess, shared);
 }
 
 cudaError_t sg_event_record_on(cudaEvent_t handle, cudaStream_t on, unsigned flags)
@@ -97,6 +144,8 @@ cudaError_t sg_event_query(cudaEvent_t event)
 
 	if (error != cudaSuccess)
 		return error;
+	if (last.shared != NULL)
+		return sg_shared_event_is_over(last.shared) ? cudaSuccess : cudaErrorNotReady;
 	if (last.stream != NULL && !sg_stream_reached(last.stream, last.position))
 		return cudaErrorNotReady;
 	return cudaSuccess;
@@ -107,7 +156,11 @@ cudaError_t sg_event_synchronize(cudaEvent_t event)
 	struct sg_event_place last;
 	cudaError_t error = look(event, &last);
 
-	if (error != cudaSuccess || last.stream == NULL)
+	if (error != cudaSuccess)
+		return error;
+	if (last.shared != NULL)
+		sg_shared_event_wait(last.shared);
+	if (last.stream == NULL)
 		return error;
 	sg_stream_wait(last.stream, last.position);
 	return sg_device_error(last.stream->device);
@@ -153,7 +206,7 @@ cudaError_t sg_stream_wait_event(cudaStream_t handle, cudaEvent_t on, unsigned f
 	if (SG_UNLIKELY(last.capture != 0 ||
 			atomic_load_explicit(&stream->capture, memory_order_acquire) != NULL))
 		return sg_capture_wait(stream, event, (flags & cudaEventWaitExternal) != 0);
-	if (last.stream == NULL)
+	if (last.stream == NULL && last.shared == NULL)
 		return cudaSuccess;
 	if (stream->kind == SG_LEGACY && atomic_load(&sg_capture_count) != 0) {
 		cudaError_t error = sg_capture_refuse_legacy(stream->device);
@@ -161,5 +214,7 @@ cudaError_t sg_stream_wait_event(cudaStream_t handle, cudaEvent_t on, unsigned f
 		if (error != cudaSuccess)
 			return error;
 	}
+	if (last.shared != NULL)
+		return sg_shared_event_queue(last.shared, stream);
 	return sg_queue_wait(stream, last.stream, last.position);
 }

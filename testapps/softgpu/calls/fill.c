@@ -60,7 +60,7 @@ cudaError_t sg_fill(const struct sg_box *box, unsigned value, unsigned element_b
 		error = sg_capture_unsafe();
 	if (error != cudaSuccess)
 		return error;
-	what.cost = (struct sg_cost){SG_COST_VECTOR, SG_COST_F32, 0, (double)what.bytes};
+	what.cost = (struct sg_cost)SG_COST(SG_COST_VECTOR, SG_COST_F32, 0, (double)what.bytes);
 	extent = sg_copy_extent(what.bytes, side, side);
 	what.run = sg_copy_run(what.bytes, extent);
 	/* the box comes first in what is filled */

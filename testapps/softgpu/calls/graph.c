@@ -26,7 +26,7 @@ struct sg_graph *sg_graph_executable_of(cudaGraphExec_t handle)
 	return graph != NULL && graph->executable ? graph : NULL;
 }
 
-cudaError_t sg_graph_instantiate_handle(cudaGraphExec_t *out, cudaGraph_t handle)
+cudaError_t sg_graph_instantiate_handle(cudaGraphExec_t *out, cudaGraph_t handle, unsigned long long flags)
 {
 	struct sg_graph *graph = sg_graph_of(handle), *executable;
 	cudaError_t error;
@@ -36,18 +36,25 @@ cudaError_t sg_graph_instantiate_handle(cudaGraphExec_t *out, cudaGraph_t handle
 	if (graph->capturing)
 		return cudaErrorIllegalState;
 	error = sg_graph_instantiate(graph, &executable);
-	if (error == cudaSuccess)
-		*out = (cudaGraphExec_t)(void *)executable;
-	return error;
+	if (error != cudaSuccess)
+		return error;
+	executable->flags = flags;
+	*out = (cudaGraphExec_t)(void *)executable;
+	return cudaSuccess;
 }
 
-cudaError_t sg_graph_update(cudaGraphExec_t hGraphExec, cudaGraph_t hGraph)
+cudaError_t sg_graph_update(
+	cudaGraphExec_t hGraphExec, cudaGraph_t hGraph, struct sg_graph_difference *difference)
 {
 	struct sg_graph *executable = sg_graph_executable_of(hGraphExec), *graph = sg_graph_of(hGraph);
+	cudaError_t error = cudaErrorInvalidValue;
 
-	if (executable == NULL || graph == NULL || graph->capturing)
-		return cudaErrorInvalidValue;
-	return sg_graph_replace(executable, graph);
+	*difference = (struct sg_graph_difference){SG_SAME, NULL, NULL};
+	if (executable != NULL && graph != NULL && !graph->capturing && !graph->owned)
+		error = sg_graph_replace(executable, graph, difference);
+	if (error != cudaSuccess && difference->what == SG_SAME)
+		difference->what = SG_DIFFERS_OTHERWISE;
+	return error;
 }
 
 cudaError_t sg_graph_upload(cudaGraphExec_t graphExec, cudaStream_t handle)
@@ -95,7 +102,7 @@ cudaError_t sg_graph_destroy(cudaGraph_t handle)
 	struct sg_graph *graph;
 
 	graph = sg_graph_of(handle);
-	if (graph == NULL || graph->capturing)
+	if (graph == NULL || graph->capturing || graph->owned)
 		return cudaErrorInvalidValue;
 	sg_graph_close(graph);
 	return cudaSuccess;

@@ -48,9 +48,27 @@ cudaError_t sg_graph_add_begin(
 {
 	struct sg_graph *graph = sg_graph_of(handle);
 
-	if (graph == NULL || graph->capturing || (count > 0 && depends_on == NULL))
+	if (graph == NULL || (count > 0 && depends_on == NULL))
 		return cudaErrorInvalidValue;
 	return begin(edit, graph, graph, depends_on, count);
+}
+
+cudaError_t sg_graph_add_child(cudaStream_t stream, cudaGraph_t handle, int moved)
+{
+	struct sg_graph *graph = sg_graph_of(handle);
+	struct sg_bodies *bodies;
+
+	if (graph == NULL || graph->capturing || (moved && graph->owned))
+		return cudaErrorInvalidValue;
+	bodies = sg_bodies_open(SG_CHILD, 1);
+	if (bodies == NULL)
+		return cudaErrorMemoryAllocation;
+	bodies->graphs[0] = moved ? graph : sg_graph_clone(graph);
+	if (bodies->graphs[0] == NULL) {
+		sg_bodies_close(bodies);
+		return cudaErrorMemoryAllocation;
+	}
+	return sg_capture_graphs(sg_stream_of(stream), bodies);
 }
 
 cudaError_t sg_graph_add_end(struct sg_graph_edit *edit, cudaError_t error, cudaGraphNode_t *node)
@@ -77,6 +95,22 @@ cudaError_t sg_graph_change_end(
 		error = node != NULL
 				? sg_graph_replace_node(executable, sg_graph_node_number(node), edit->graph)
 				: cudaErrorInvalidValue;
+	sg_graph_close(edit->graph);
+	return error;
+}
+
+cudaError_t sg_graph_set_begin(struct sg_graph_edit *edit, cudaGraphNode_t node)
+{
+	if (node == NULL)
+		return cudaErrorInvalidValue;
+	return begin(edit, ((struct sg_node *)(void *)node)->graph, NULL, NULL, 0);
+}
+
+cudaError_t sg_graph_set_end(struct sg_graph_edit *edit, cudaError_t error, cudaGraphNode_t node)
+{
+	error = end(edit, error, NULL);
+	if (error == cudaSuccess)
+		error = sg_node_replace((struct sg_node *)(void *)node, edit->graph);
 	sg_graph_close(edit->graph);
 	return error;
 }

@@ -10,6 +10,24 @@
 /* A kernel's C twin: runs the whole grid; args as cudaLaunchKernel gets them, or NULL without known sizes. */
 typedef void sg_twin(dim3 grid, dim3 block, void **args);
 
+/* Of the runtime and the driver alike; those before the first can only be asked for. */
+enum {
+	SG_KERNEL_SHARED_BYTES = 8, /* the first that can be set */
+	SG_KERNEL_CARVEOUT,
+	SG_KERNEL_MUST_HAVE_CLUSTER,
+	SG_KERNEL_CLUSTER_WIDTH,
+	SG_KERNEL_CLUSTER_HEIGHT,
+	SG_KERNEL_CLUSTER_DEPTH,
+	SG_KERNEL_LARGE_CLUSTERS, /* of more than SG_CLUSTER_PORTABLE blocks */
+	SG_KERNEL_CLUSTER_POLICY,
+	SG_KERNEL_ATTRIBUTE_LIMIT
+};
+#define SG_KERNEL_ATTRIBUTES (SG_KERNEL_ATTRIBUTE_LIMIT - SG_KERNEL_SHARED_BYTES)
+
+/* Blocks of a cluster that any device with clusters has room for, and that one has at most. */
+#define SG_CLUSTER_PORTABLE 8
+#define SG_CLUSTER_MOST 16
+
 struct sg_kernel {
 	struct sg_slot slot;
 	struct sg_kernel *next;
@@ -21,6 +39,7 @@ struct sg_kernel {
 	const size_t *arg_bytes; /* 0-terminated, or NULL */
 	struct sg_known known;   /* by its name; looked at where it has no twin of the program's */
 	const size_t *sizes;     /* 0-terminated: of the arguments to look at, whatever says them */
+	_Atomic int attribute[SG_KERNEL_ATTRIBUTES]; /* that can be set: by number, from the first on */
 };
 
 /* Registers a kernel, and a device variable; the names must stay. The image may be NULL. */
@@ -58,10 +77,22 @@ struct sg_launch {
 	const char *packed;
 	size_t packed_bytes;
 	size_t shared_bytes; /* dynamic shared memory */
+	dim3 cluster;        /* blocks; x 0: as the kernel has it */
 };
+/* What the device and the kernel say to the launch's cluster. */
+cudaError_t sg_kernel_check_cluster(const struct sg_kernel *kernel, const struct sg_launch *launch);
+/* Takes what is launched with other attributes than the size from their list, as either API has it. */
+void sg_launch_attributes(struct sg_launch *launch, const void *attributes, unsigned count);
 cudaError_t sg_kernel_launch(struct sg_kernel *kernel, const struct sg_launch *launch, cudaStream_t stream);
 
+/* cudaErrorInvalidValue: it is none that can be set, or cannot be that. */
+cudaError_t sg_kernel_set(struct sg_kernel *kernel, int attribute, int value);
+
 cudaError_t sg_kernel_occupancy(int *blocks, int block_threads, size_t shared_bytes);
+/* Clusters of the launch that the device has room for at a time, and the largest that one may be. */
+cudaError_t sg_kernel_clusters(int *clusters, const struct sg_kernel *kernel, const struct sg_launch *launch);
+cudaError_t sg_kernel_largest_cluster(
+	int *blocks, const struct sg_kernel *kernel, const struct sg_launch *launch);
 
 /*
  * Modules of the driver API and libraries of both: any image is taken (NULL: one that cannot be read), and

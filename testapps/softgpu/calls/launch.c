@@ -62,14 +62,48 @@ static struct sg_cost cost_of(const struct sg_kernel *kernel, const struct sg_la
 	double bytes = sg_known_bytes(&kernel->known, launch->grid, args);
 	enum sg_cost_type type = SG_COST_F32;
 	double flops = sg_known_flops(&kernel->known, launch->grid, args, &type);
-	double threads = (double)launch->grid.x * launch->grid.y * launch->grid.z * launch->block.x *
-			 launch->block.y * launch->block.z;
+	double each = (double)launch->block.x * launch->block.y * launch->block.z;
+	double threads = (double)launch->grid.x * launch->grid.y * launch->grid.z * each;
 
 	*by_default = bytes < 0;
-	if (flops > 0)
-		return (struct sg_cost){SG_COST_PRODUCT, type, flops, bytes};
-	return (struct sg_cost){
-		SG_COST_VECTOR, SG_COST_F32, 0, bytes >= 0 ? bytes : threads * sg_profile.bytes_per_thread};
+	if (flops > 0 && type != SG_COST_F32)
+		return (struct sg_cost)SG_COST(SG_COST_PRODUCT, type, flops, bytes);
+	return (struct sg_cost){.kind = SG_COST_VECTOR,
+		.type = SG_COST_F32,
+		.flops = flops,
+		.bytes = bytes >= 0 ? bytes : threads * sg_profile.bytes_per_thread,
+		.blocks = sg_known_blocks(&kernel->known, launch->grid, args),
+		.block_threads = each,
+		.steps = sg_known_steps(&kernel->known, args),
+		.pace = sg_known_pace(&kernel->known, args)};
+}
+
+/* What the thread's next launch is; fn NULL: what its kernel's name says. */
+static __thread struct {
+	struct sg_cost cost;
+	sg_work *fn;
+	size_t size;
+} given;
+
+void sg_launch_as(const struct sg_cost *cost, sg_work *fn, size_t size)
+{
+	given.cost = *cost;
+	given.fn = fn;
+	given.size = size;
+}
+
+static cudaError_t queue_given(
+	const struct sg_launch *from, struct sg_activity *what, struct sg_stream *stream)
+{
+	sg_work *fn = given.fn;
+
+	given.fn = NULL;
+	if (from->args == NULL)
+		return cudaErrorInvalidValue;
+	what->cost = given.cost;
+	what->rule = "library";
+	what->run = sg_numerics() ? SG_RUN_WORKER : SG_RUN_NEVER;
+	return sg_queue_as(stream, what, fn, from->args[0], given.size, NULL);
 }
 
 static enum sg_run how_to_run(const struct sg_kernel *kernel)
@@ -93,6 +127,8 @@ static cudaError_t queue_launch(
 	char small[1024], *data = small, *value;
 	cudaError_t error = cudaSuccess;
 
+	if (given.fn != NULL)
+		return queue_given(from, &what, stream);
 	what.cost = cost_of(kernel, from, &what.by_default);
 	if (what.by_default)
 		what.rule = SG_BY_THREADS;
@@ -122,10 +158,19 @@ static cudaError_t queue_launch(
 	return error;
 }
 
+/* XLA's kernel that sets the condition of a loop of known length: set_for_condition(handle, counter, length).
+ */
+static void note_condition(const struct sg_kernel *kernel, const struct sg_launch *launch)
+{
+	if (launch->args != NULL && strcmp(kernel->name, "set_for_condition") == 0)
+		sg_condition_counts(*(const uint64_t *)launch->args[0], *(const uint32_t *)launch->args[2]);
+}
+
 cudaError_t sg_kernel_launch(struct sg_kernel *kernel, const struct sg_launch *launch, cudaStream_t handle)
 {
 	struct sg_stream *stream = sg_stream_of(handle);
 	dim3 grid = launch->grid, block = launch->block;
+	cudaError_t error;
 
 	if (kernel == NULL)
 		return cudaErrorInvalidDeviceFunction;
@@ -134,6 +179,10 @@ cudaError_t sg_kernel_launch(struct sg_kernel *kernel, const struct sg_launch *l
 	if (grid.x == 0 || grid.y == 0 || grid.z == 0 || block.x == 0 || block.y == 0 || block.z == 0 ||
 		(uint64_t)block.x * block.y * block.z > SG_BLOCK_THREADS || grid.y > 65535 || grid.z > 65535)
 		return cudaErrorInvalidConfiguration;
+	error = sg_kernel_check_cluster(kernel, launch);
+	if (error != cudaSuccess)
+		return error;
+	note_condition(kernel, launch);
 	return queue_launch(kernel, launch, stream);
 }
 

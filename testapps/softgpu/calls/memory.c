@@ -111,6 +111,8 @@ cudaError_t sg_allocate_async(void **devPtr, size_t size, struct sg_memory_pool 
 	}
 	if (error == cudaSuccess && capturing)
 		error = sg_capture_own_memory(stream, *devPtr);
+	if (error == cudaSuccess && capturing)
+		error = sg_capture_memory(stream, SG_NODE_ALLOC, *devPtr);
 	else if (error == cudaSuccess)
 		sg_block_set_pool(*devPtr, pool != NULL ? pool : sg_memory_pool_current(stream->device));
 	return error;
@@ -144,7 +146,7 @@ cudaError_t sg_free_async(void *devPtr, cudaStream_t handle)
 		/* Each launch needs it again: the graph keeps it. */
 		if (!sg_block_find(devPtr, &block) || block.base != devPtr)
 			return cudaErrorInvalidValue;
-		return sg_queue_as(stream, &sg_quick, keep_work, NULL, 0, NULL);
+		return sg_capture_memory(stream, SG_NODE_FREE, devPtr);
 	}
 	if (!sg_block_mark(devPtr))
 		return cudaErrorInvalidValue;

@@ -125,6 +125,19 @@ cudaError_t sg_stream_begin_capture_to_graph(cudaStream_t handle, cudaGraph_t gr
 	return sg_capture_begin(stream, into, dependencies, numDependencies, mode);
 }
 
+cudaError_t sg_stream_update_capture(
+	cudaStream_t handle, const cudaGraphNode_t *dependencies, size_t count, unsigned flags)
+{
+	struct sg_stream *stream = sg_stream_of(handle);
+
+	if (stream == NULL)
+		return cudaErrorInvalidResourceHandle;
+	/* 0: beside what is there, 1: in its place */
+	if (flags > 1 || (count > 0 && dependencies == NULL))
+		return cudaErrorInvalidValue;
+	return sg_capture_follow(stream, dependencies, count, flags == 1);
+}
+
 cudaError_t sg_stream_end_capture(cudaStream_t handle, cudaGraph_t *pGraph)
 {
 	struct sg_stream *stream;
@@ -134,10 +147,12 @@ cudaError_t sg_stream_end_capture(cudaStream_t handle, cudaGraph_t *pGraph)
 	stream = sg_stream_of(handle);
 	if (stream == NULL)
 		return cudaErrorInvalidResourceHandle;
-	if (pGraph == NULL)
+	/* who began to capture into a graph of their own has it */
+	if (pGraph == NULL && !sg_capture_is_into(stream))
 		return cudaErrorInvalidValue;
 	error = sg_capture_end(stream, &graph);
-	*pGraph = (cudaGraph_t)(void *)graph;
+	if (pGraph != NULL)
+		*pGraph = (cudaGraph_t)(void *)graph;
 	return error;
 }
 

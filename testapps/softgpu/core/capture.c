@@ -12,11 +12,9 @@ static uint64_t last_id;
 
 static uint32_t index_of(const struct sg_graph *graph, cudaGraphNode_t node)
 {
-	for (uint32_t i = 0; i < graph->node_count; i++) {
-		if ((void *)graph->nodes[i] == (void *)node)
-			return i + 1;
-	}
-	return 0;
+	const struct sg_node *at = (const struct sg_node *)(const void *)node;
+
+	return at != NULL && at->graph == graph && at->kind != SG_NODE_JOIN ? at->place + 1 : 0;
 }
 
 /* The branch of a node behind that one: its own if nothing follows there, else a new one. */
@@ -46,8 +44,6 @@ static cudaError_t follow(struct sg_stream *stream, const cudaGraphNode_t *depen
 
 		if (other == 0)
 			return cudaErrorInvalidValue;
-		if (graph->nodes[other - 1]->child != 0)
-			other = graph->nodes[other - 1]->child;
 		if (i == 0) {
 			stream->branch = branch_behind(graph, other);
 			stream->frontier = other;
@@ -70,7 +66,9 @@ static cudaError_t begin(struct sg_stream *stream, struct sg_graph *graph, const
 		return cudaErrorStreamCaptureUnsupported;
 	pthread_mutex_lock(&sg_capture_lock);
 	capture = sg_capture_of(stream);
-	if (capture != NULL || (graph != NULL && graph->capturing)) {
+	/* A node by hand may go into a graph that is being captured: a conditional one has no other way
+	 * there. */
+	if (capture != NULL || (graph != NULL && graph->capturing && !of_node)) {
 		error = capture != NULL ? sg_capture_break(capture, cudaErrorIllegalState)
 					: cudaErrorIllegalState;
 		pthread_mutex_unlock(&sg_capture_lock);
@@ -97,8 +95,8 @@ static cudaError_t begin(struct sg_stream *stream, struct sg_graph *graph, const
 		atomic_store(&stream->capture, NULL);
 		goto out;
 	}
-	capture->graph->capturing = 1;
 	if (!of_node) {
+		capture->graph->capturing = 1;
 		capture->next = sg_captures;
 		sg_captures = capture;
 	}
@@ -128,6 +126,34 @@ cudaError_t sg_capture_begin_node(struct sg_stream *stream, struct sg_graph *gra
 	return begin(stream, graph, depends_on, depends_count, cudaStreamCaptureModeRelaxed, 1);
 }
 
+cudaError_t sg_capture_follow(
+	struct sg_stream *stream, const cudaGraphNode_t *depends_on, size_t count, int replace)
+{
+	struct sg_capture *capture;
+	cudaError_t error = cudaSuccess;
+
+	pthread_mutex_lock(&sg_capture_lock);
+	capture = sg_capture_of(stream);
+	if (capture == NULL || capture->invalid)
+		error = capture == NULL ? cudaErrorIllegalState : cudaErrorStreamCaptureInvalidated;
+	for (size_t i = 0; i < count && error == cudaSuccess; i++) {
+		if (index_of(capture->graph, depends_on[i]) == 0)
+			error = cudaErrorInvalidValue;
+	}
+	if (error == cudaSuccess && replace)
+		stream->frontier = 0;
+	for (size_t i = 0; i < count && error == cudaSuccess; i++) {
+		uint32_t other = index_of(capture->graph, depends_on[i]);
+
+		if (stream->frontier == 0)
+			stream->frontier = other;
+		else
+			error = sg_capture_add_join(stream, other);
+	}
+	pthread_mutex_unlock(&sg_capture_lock);
+	return error;
+}
+
 cudaError_t sg_capture_empty(struct sg_stream *stream)
 {
 	struct sg_node node = {.kind = SG_NODE_WORK};
@@ -154,6 +180,8 @@ static int joined(struct sg_capture *capture)
 			continue;
 		reached[graph->nodes[i - 1]->depends_on[0]] = 1;
 		reached[graph->nodes[i - 1]->depends_on[1]] = 1;
+		for (uint32_t k = 0; k < graph->nodes[i - 1]->more_count; k++)
+			reached[graph->nodes[i - 1]->more[k]] = 1;
 	}
 	for (size_t i = 0; i < capture->stream_count; i++) {
 		uint32_t last = capture->streams[i]->frontier;
@@ -177,7 +205,8 @@ static void close_capture(struct sg_capture *capture, int keep)
 	if (*link != NULL)
 		*link = capture->next;
 	atomic_fetch_sub(&sg_capture_count, 1);
-	capture->graph->capturing = 0;
+	if (!capture->of_node)
+		capture->graph->capturing = 0;
 	if (!keep && capture->own_graph)
 		sg_graph_close(capture->graph);
 	free(capture->streams);
@@ -201,6 +230,18 @@ void sg_capture_abandon(struct sg_stream *stream)
 		atomic_store(&stream->capture, NULL);
 	}
 	pthread_mutex_unlock(&sg_capture_lock);
+}
+
+int sg_capture_is_into(struct sg_stream *stream)
+{
+	struct sg_capture *capture;
+	int into;
+
+	pthread_mutex_lock(&sg_capture_lock);
+	capture = sg_capture_of(stream);
+	into = capture != NULL && !capture->own_graph;
+	pthread_mutex_unlock(&sg_capture_lock);
+	return into;
 }
 
 cudaError_t sg_capture_end(struct sg_stream *stream, struct sg_graph **graph)
@@ -247,29 +288,6 @@ enum cudaStreamCaptureStatus sg_capture_status(struct sg_stream *stream)
 	return status;
 }
 
-/* The nodes that the application sees and that node (1 + index) stands for: itself, or what is behind a join.
- */
-static size_t show(const struct sg_graph *graph, uint32_t node, cudaGraphNode_t *shown, size_t count)
-{
-	const struct sg_node *at;
-
-	if (node == 0)
-		return count;
-	at = graph->nodes[node - 1];
-	if (at->kind != SG_NODE_JOIN && at->kind != SG_NODE_INNER) {
-		cudaGraphNode_t handle = (cudaGraphNode_t)(uintptr_t)at;
-
-		for (size_t i = 0; i < count; i++) {
-			if (shown[i] == handle)
-				return count;
-		}
-		shown[count] = handle;
-		return count + 1;
-	}
-	count = show(graph, at->depends_on[0], shown, count);
-	return show(graph, at->depends_on[1], shown, count);
-}
-
 cudaError_t sg_capture_info(struct sg_stream *stream, struct sg_capture_info *info)
 {
 	struct sg_capture *capture;
@@ -289,7 +307,7 @@ cudaError_t sg_capture_info(struct sg_stream *stream, struct sg_capture_info *in
 		if (shown != NULL) {
 			capture->shown = shown;
 			info->nodes = shown;
-			info->node_count = show(capture->graph, stream->frontier, shown, 0);
+			info->node_count = sg_graph_show(capture->graph, stream->frontier, shown, 0);
 		} else {
 			error = cudaErrorMemoryAllocation;
 		}

@@ -20,8 +20,17 @@ cudaError_t sg_capture_begin(struct sg_stream *stream, struct sg_graph *graph,
 /* A capture for one node by hand: it disturbs no other thread and is disturbed by none. */
 cudaError_t sg_capture_begin_node(struct sg_stream *stream, struct sg_graph *graph,
 	const cudaGraphNode_t *depends_on, size_t depends_count);
+/* The stream's next node follows these, in the place of what it would have followed or beside it. */
+cudaError_t sg_capture_follow(
+	struct sg_stream *stream, const cudaGraphNode_t *depends_on, size_t count, int replace);
+/* A node that stands for graphs, which it takes over, also when it fails. */
+cudaError_t sg_capture_graphs(struct sg_stream *stream, struct sg_bodies *bodies);
+/* A node that allocates memory of the graph's or, of the kind SG_NODE_FREE, gives it back. */
+cudaError_t sg_capture_memory(struct sg_stream *stream, enum sg_node_kind kind, void *block);
 /* A node that does nothing, behind what is there. */
 cudaError_t sg_capture_empty(struct sg_stream *stream);
+/* Whether the stream's capture goes into a graph that was there before. */
+int sg_capture_is_into(struct sg_stream *stream);
 cudaError_t sg_capture_end(struct sg_stream *stream, struct sg_graph **graph);
 enum cudaStreamCaptureStatus sg_capture_status(struct sg_stream *stream);
 /* The stream is about to go: the capture that began on it ends, one that it has joined is broken. */
@@ -45,6 +54,7 @@ cudaError_t sg_capture_wait(struct sg_stream *stream, struct sg_event *event, in
 cudaError_t sg_capture_launch(struct sg_graph *executable, struct sg_stream *stream);
 cudaError_t sg_capture_position(struct sg_stream *stream, struct sg_position *place);
 cudaError_t sg_capture_wait_position(struct sg_stream *stream, const struct sg_position *place);
+/* The block lives as long as the graph. */
 cudaError_t sg_capture_own_memory(struct sg_stream *stream, void *block);
 /* Ends the capture that the stream belongs to in failure, and says why. */
 cudaError_t sg_capture_refuse(struct sg_stream *stream);

@@ -135,50 +135,48 @@ cudaError_t sg_capture_wait(struct sg_stream *stream, struct sg_event *event, in
 	return error;
 }
 
-/* The launched graph's nodes become nodes of the capture: not shown, but for one that stands for all of them.
- */
-cudaError_t sg_capture_launch(struct sg_graph *executable, struct sg_stream *stream)
+cudaError_t sg_capture_graphs(struct sg_stream *stream, struct sg_bodies *bodies)
 {
-	struct sg_capture *capture;
-	struct sg_node child = {.kind = SG_NODE_WORK};
-	cudaError_t error = cudaSuccess;
-	uint32_t first_node, first_branch;
+	struct sg_node node = {.kind = SG_NODE_GRAPHS, .conditional = bodies->type != SG_CHILD};
+	cudaError_t error;
 
 	pthread_mutex_lock(&sg_capture_lock);
-	capture = sg_capture_of(stream);
-	error = sg_capture_add(stream, &child, 0);
-	first_node = capture->graph->node_count;
-	first_branch = capture->graph->branch_count;
-	for (uint32_t i = 0; i < executable->node_count && error == cudaSuccess; i++) {
-		struct sg_node node = *executable->nodes[i];
-
-		if (node.kind == SG_NODE_WORK)
-			node.kind = SG_NODE_INNER;
-		node.branch = node.branch == 0 ? stream->branch : first_branch + node.branch - 1;
-		for (int k = 0; k < 2; k++)
-			node.depends_on[k] =
-				node.depends_on[k] == 0 ? first_node : first_node + node.depends_on[k];
-		if (sg_graph_add(capture->graph, &node) == 0)
-			error = sg_capture_break(capture, cudaErrorMemoryAllocation);
+	error = sg_capture_add(stream, &node, 0);
+	if (error == cudaSuccess) {
+		sg_capture_of(stream)->graph->nodes[stream->frontier - 1]->bodies = bodies;
+		for (uint32_t i = 0; i < bodies->count; i++)
+			bodies->graphs[i]->owned = 1;
 	}
-	capture->graph->branch_count += executable->branch_count - 1;
-	/* The last node of each branch is what the stream's next node must follow. */
-	for (uint32_t b = 0; b < executable->branch_count && error == cudaSuccess; b++) {
-		uint32_t last = 0;
+	pthread_mutex_unlock(&sg_capture_lock);
+	if (error != cudaSuccess)
+		sg_bodies_close(bodies);
+	return error;
+}
 
-		for (uint32_t i = 0; i < executable->node_count; i++) {
-			if (executable->nodes[i]->branch == b)
-				last = first_node + i + 1;
-		}
-		if (b == 0 && last != 0)
-			stream->frontier = last;
-		else
-			error = sg_capture_add_join(stream, last);
-	}
-	if (error == cudaSuccess)
-		capture->graph->nodes[first_node - 1]->child = stream->frontier;
+cudaError_t sg_capture_memory(struct sg_stream *stream, enum sg_node_kind kind, void *block)
+{
+	struct sg_node node = {.kind = kind, .block = block};
+	cudaError_t error;
+
+	pthread_mutex_lock(&sg_capture_lock);
+	error = sg_capture_add(stream, &node, 0);
 	pthread_mutex_unlock(&sg_capture_lock);
 	return error;
+}
+
+/* A launched graph becomes a child graph. */
+cudaError_t sg_capture_launch(struct sg_graph *executable, struct sg_stream *stream)
+{
+	struct sg_bodies *bodies = sg_bodies_open(SG_CHILD, 1);
+
+	if (bodies == NULL)
+		return cudaErrorMemoryAllocation;
+	bodies->graphs[0] = sg_graph_clone(executable);
+	if (bodies->graphs[0] == NULL) {
+		sg_bodies_close(bodies);
+		return cudaErrorMemoryAllocation;
+	}
+	return sg_capture_graphs(stream, bodies);
 }
 
 cudaError_t sg_capture_position(struct sg_stream *stream, struct sg_position *place)
@@ -202,29 +200,50 @@ cudaError_t sg_capture_wait_position(struct sg_stream *stream, const struct sg_p
 	return error;
 }
 
+static void close_memory(struct sg_held *held)
+{
+	struct sg_graph_memory *memory =
+		(struct sg_graph_memory *)(void *)((char *)held - offsetof(struct sg_graph_memory, held));
+
+	for (size_t i = 0; i < memory->block_count; i++) {
+		struct sg_block block;
+
+		if (sg_block_take(memory->blocks[i], &block))
+			sg_block_release(&block);
+	}
+	free(memory->blocks);
+	free(memory);
+}
+
+static cudaError_t own(struct sg_graph *graph, void *block)
+{
+	struct sg_graph_memory *memory = graph->memory;
+	void **more;
+
+	if (memory == NULL) {
+		memory = calloc(1, sizeof(*memory));
+		if (memory == NULL)
+			return cudaErrorMemoryAllocation;
+		memory->held.references = 1;
+		memory->held.close = close_memory;
+		if (sg_graph_hold(graph, &memory->held) != cudaSuccess)
+			return cudaErrorMemoryAllocation;
+		graph->memory = memory;
+	}
+	more = realloc(memory->blocks, (memory->block_count + 1) * sizeof(*more));
+	if (more == NULL)
+		return cudaErrorMemoryAllocation;
+	memory->blocks = more;
+	memory->blocks[memory->block_count++] = block;
+	return cudaSuccess;
+}
+
 cudaError_t sg_capture_own_memory(struct sg_stream *stream, void *block)
 {
-	struct sg_graph *graph;
-	struct sg_graph_memory *memory;
-	void **more;
-	cudaError_t error = cudaErrorMemoryAllocation;
+	cudaError_t error;
 
 	pthread_mutex_lock(&sg_capture_lock);
-	graph = sg_capture_of(stream)->graph;
-	if (graph->memory == NULL) {
-		graph->memory = calloc(1, sizeof(*graph->memory));
-		if (graph->memory != NULL)
-			graph->memory->references = 1;
-	}
-	memory = graph->memory;
-	if (memory != NULL) {
-		more = realloc(memory->blocks, (memory->block_count + 1) * sizeof(*more));
-		if (more != NULL) {
-			memory->blocks = more;
-			memory->blocks[memory->block_count++] = block;
-			error = cudaSuccess;
-		}
-	}
+	error = own(sg_capture_of(stream)->graph, block);
 	pthread_mutex_unlock(&sg_capture_lock);
 	return error;
 }

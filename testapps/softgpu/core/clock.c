@@ -101,6 +101,16 @@ void sg_sleep_until(uint64_t time_ns)
 		;
 }
 
+/* Without a profile devices are such as PyTorch knows all of. */
+#define CAPABILITY 90
+
+int sg_capability(void)
+{
+	return sg_modelled() && sg_ready() == 0
+		       ? (int)(10 * sg_profile.capability_major + sg_profile.capability_minor)
+		       : CAPABILITY;
+}
+
 uint64_t sg_cost_ns(int device, const struct sg_cost *cost)
 {
 	struct sg_activity what = {.cost = *cost};

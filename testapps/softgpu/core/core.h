@@ -307,9 +307,13 @@ struct sg_event {
 	uint32_t node;    /* 1 + index there, 0: before the first */
 	uint64_t time_generation;
 	uint64_t time_ns; /* when the record of time_generation was reached */
+	struct sg_shared_event
+		*shared; /* of one that other processes may have: what counts then; else NULL */
 };
 extern struct sg_pool sg_events;
 
+/* Before the slot of an event goes back; its lock is held. */
+void sg_event_close(struct sg_event *event);
 /* Destroys all events of the device, or only those of one context (NULL: all). */
 void sg_device_close_events(int device, const struct sg_context *context);
 
@@ -323,8 +327,42 @@ struct sg_event_place {
 	uint64_t capture;
 	uint32_t node;
 	uint64_t time_ns; /* 0: not reached yet, or not timed */
+	struct sg_shared_event *shared;
 };
 struct sg_event_place sg_event_last(struct sg_event *event);
+
+/* ---- what several processes have (interprocess.c) ---- */
+
+/* A file without a name, which another process of the user opens with what `shared` says of it. */
+struct sg_shared_file {
+	uint64_t bytes, inode;
+	int32_t process, fd;
+};
+/* Makes a file of so many bytes, in whole pages, all zeros. Its descriptor stays open until the caller closes
+ * it, and so long can others open it. 0, or -1. */
+int sg_shared_file_make(struct sg_shared_file *file, size_t bytes);
+/* The same of one that this process has open. */
+int sg_shared_file_again(struct sg_shared_file *file, int fd, size_t bytes);
+/* Opens that of another process: a descriptor, or -1: it is not there any more. */
+int sg_shared_file_open(const struct sg_shared_file *file);
+
+/*
+ * An event that several processes have: how often it was recorded, and how far that was reached, by any of
+ * them. A closure that was queued with one has a reference to it.
+ */
+struct sg_shared_event *sg_shared_event_make(void);
+struct sg_shared_event *sg_shared_event_open(const struct sg_shared_file *file, int number);
+/* Where it is: its file, and its number there; NULL: it is another process's. */
+const struct sg_shared_file *sg_shared_event_file(const struct sg_shared_event *event, int *number);
+void sg_shared_event_let_go(struct sg_shared_event *event);
+/* One more record; its number, to be reached on the worker, with a reference that goes then. */
+uint64_t sg_shared_event_record(struct sg_shared_event *event);
+void sg_shared_event_reach(struct sg_shared_event *event, uint64_t record, uint64_t time_ns);
+/* 1: all records so far are over; waiting for that, on a host, and in a stream. Who recorded may have died:
+ * then it is over. */
+int sg_shared_event_is_over(struct sg_shared_event *event);
+void sg_shared_event_wait(struct sg_shared_event *event);
+cudaError_t sg_shared_event_queue(struct sg_shared_event *event, struct sg_stream *stream);
 
 /* ---- memory (memory.c) ---- */
 
@@ -340,6 +378,7 @@ struct sg_block {
 	struct sg_context *context;  /* NULL: of the device's primary one */
 	struct sg_memory_pool *pool; /* it was allocated from, or NULL */
 	unsigned char *marks;        /* device memory: what of it is known (known.c), or NULL */
+	int shared_fd; /* 1 + the descriptor of the file that it is in, 0: of this process alone */
 };
 
 /* Allocates size_bytes > 0 of a kind for a device; 256-byte aligned. */
@@ -347,6 +386,10 @@ cudaError_t sg_block_alloc(void **pointer, size_t size_bytes, enum sg_block_kind
 /* A block of device memory that counts as none; and says whose memory lies there. */
 cudaError_t sg_block_reserve(void **pointer, size_t size_bytes, size_t alignment, int device);
 void sg_block_set_device(const void *address, int device);
+/* Moves a block of device memory, found by its base, to a file that other processes can map; once. */
+cudaError_t sg_block_share(void *pointer, struct sg_shared_file *file);
+/* A block that is another process's memory. */
+cudaError_t sg_block_open(void **pointer, const struct sg_shared_file *file, int device);
 /* Counts memory of a device that has no block; 0: there is not so much left. */
 int sg_memory_count(int device, size_t size_bytes);
 void sg_memory_uncount(int device, size_t size_bytes);

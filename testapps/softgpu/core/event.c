@@ -11,7 +11,17 @@ struct sg_pool sg_events = SG_POOL_INIT(struct sg_event, 1 << 18, 1024);
 struct record_arg {
 	struct sg_event *event;
 	uint64_t generation;
+	struct sg_shared_event *shared;
+	uint64_t shared_record;
 };
+
+/* Of the event's records in all processes; it is reached wherever the event itself goes meanwhile. */
+static void begin_shared(struct record_arg *record)
+{
+	record->shared = record->event->shared;
+	if (SG_UNLIKELY(record->shared != NULL))
+		record->shared_record = sg_shared_event_record(record->shared);
+}
 
 static void record_work(void *arg)
 {
@@ -25,6 +35,8 @@ static void record_work(void *arg)
 		event->time_ns = now_ns;
 	}
 	pthread_mutex_unlock(&event->lock);
+	if (SG_UNLIKELY(record->shared != NULL))
+		sg_shared_event_reach(record->shared, record->shared_record, now_ns);
 }
 
 /* The same by the model clock, which may run it on the submitting thread; so that does not hold the lock. */
@@ -46,20 +58,26 @@ static void timed_record_work(void *arg)
 		event->time_ns = time_ns;
 	}
 	pthread_mutex_unlock(&event->lock);
+	if (SG_UNLIKELY(timed->record.shared != NULL))
+		sg_shared_event_reach(timed->record.shared, timed->record.shared_record, time_ns);
 }
 
 static cudaError_t record_timed(struct sg_event *event, struct sg_stream *stream)
 {
-	struct timed_record_arg timed = {{event, 0}, stream, sg_now_ns()};
+	struct timed_record_arg timed = {{event, 0, NULL, 0}, stream, sg_now_ns()};
 	uint64_t position;
 	cudaError_t error;
 
 	pthread_mutex_lock(&event->lock);
 	timed.record.generation = ++event->generation;
+	begin_shared(&timed.record);
 	pthread_mutex_unlock(&event->lock);
 	error = sg_queue_now(stream, &sg_quick, timed_record_work, &timed, sizeof(timed), &position);
-	if (error != cudaSuccess)
+	if (error != cudaSuccess) {
+		if (timed.record.shared != NULL)
+			sg_shared_event_reach(timed.record.shared, timed.record.shared_record, 0);
 		return error;
+	}
 	pthread_mutex_lock(&event->lock);
 	/* Recorded or destroyed by another thread meanwhile: that counts. */
 	if (event->generation == timed.record.generation) {
@@ -73,20 +91,32 @@ static cudaError_t record_timed(struct sg_event *event, struct sg_stream *stream
 
 cudaError_t sg_event_record(struct sg_event *event, struct sg_stream *stream)
 {
-	struct record_arg record = {event, 0};
+	struct record_arg record = {event, 0, NULL, 0};
 	cudaError_t error;
 
 	if (SG_UNLIKELY(stream->ends != NULL))
 		return record_timed(event, stream);
 	pthread_mutex_lock(&event->lock);
 	record.generation = ++event->generation;
+	begin_shared(&record);
 	error = sg_queue_now(stream, NULL, record_work, &record, sizeof(record), &event->position);
 	if (error == cudaSuccess) {
 		event->stream = stream;
 		event->capture = 0;
+	} else if (record.shared != NULL) {
+		sg_shared_event_reach(record.shared, record.shared_record, 0);
 	}
 	pthread_mutex_unlock(&event->lock);
 	return error;
+}
+
+/* The event's lock is held. */
+void sg_event_close(struct sg_event *event)
+{
+	event->generation++;
+	if (event->shared != NULL)
+		sg_shared_event_let_go(event->shared);
+	event->shared = NULL;
 }
 
 void sg_device_close_events(int device, const struct sg_context *context)
@@ -100,7 +130,7 @@ void sg_device_close_events(int device, const struct sg_context *context)
 			(context != NULL && event->context != context))
 			continue;
 		pthread_mutex_lock(&event->lock);
-		event->generation++;
+		sg_event_close(event);
 		pthread_mutex_unlock(&event->lock);
 		sg_pool_put(&sg_events, event);
 	}
@@ -115,6 +145,7 @@ struct sg_event_place sg_event_last(struct sg_event *event)
 	place.position = event->position;
 	place.capture = event->capture;
 	place.node = event->node;
+	place.shared = event->shared;
 	place.time_ns = event->time_generation == event->generation ? event->time_ns : 0;
 	pthread_mutex_unlock(&event->lock);
 	return place;

@@ -13,6 +13,7 @@
 #include <string.h>
 
 struct sg_pool sg_graphs = SG_POOL_INIT(struct sg_graph, 65536, 64);
+struct sg_pool sg_conditions = SG_POOL_INIT(struct sg_condition, 65536, 64);
 
 static _Atomic uint32_t last_number;
 static _Atomic uint64_t last_node;
@@ -26,12 +27,19 @@ struct sg_graph *sg_graph_open(int executable)
 	graph->executable = executable;
 	graph->number = atomic_fetch_add(&last_number, 1) + 1;
 	graph->device = sg_self.device;
-	graph->capturing = 0;
+	graph->capturing = graph->owned = graph->unordered = 0;
 	graph->nodes = NULL;
 	graph->node_count = graph->node_room = 0;
 	graph->branch_count = 1;
 	graph->memory = NULL;
+	graph->held = NULL;
+	graph->held_count = 0;
+	graph->conditions = NULL;
+	graph->edges = NULL;
+	graph->edge_count = 0;
 	graph->helpers = NULL;
+	graph->by_source = NULL;
+	graph->flags = 0;
 	graph->builder = NULL;
 	graph->last_stream = NULL;
 	pthread_mutex_init(&graph->lock, NULL);
@@ -39,23 +47,73 @@ struct sg_graph *sg_graph_open(int executable)
 	return graph;
 }
 
-static void release_memory(struct sg_graph_memory *memory)
+void sg_held_release(struct sg_held *held)
 {
-	if (memory == NULL || atomic_fetch_sub(&memory->references, 1) > 1)
-		return;
-	for (size_t i = 0; i < memory->block_count; i++) {
-		struct sg_block block;
-
-		if (sg_block_take(memory->blocks[i], &block))
-			sg_block_release(&block);
-	}
-	free(memory->blocks);
-	free(memory);
+	if (atomic_fetch_sub(&held->references, 1) == 1)
+		held->close(held);
 }
 
-static void release_memory_work(void *arg)
+/* Of what the array at arg has, up to its NULL. */
+static void release_work(void *arg)
 {
-	release_memory(*(struct sg_graph_memory **)arg);
+	for (struct sg_held **held = arg; *held != NULL; held++)
+		sg_held_release(*held);
+}
+
+cudaError_t sg_graph_hold(struct sg_graph *graph, struct sg_held *held)
+{
+	struct sg_held **more = realloc(graph->held, (graph->held_count + 1) * sizeof(struct sg_held *));
+
+	if (more == NULL) {
+		sg_held_release(held);
+		return cudaErrorMemoryAllocation;
+	}
+	graph->held = more;
+	graph->held[graph->held_count++] = held;
+	return cudaSuccess;
+}
+
+struct sg_bodies *sg_bodies_open(enum sg_conditional type, uint32_t count)
+{
+	struct sg_bodies *bodies = calloc(1, sizeof(*bodies));
+
+	if (bodies == NULL)
+		return NULL;
+	bodies->type = type;
+	bodies->graphs = calloc(count, sizeof(struct sg_graph *));
+	if (bodies->graphs == NULL) {
+		free(bodies);
+		return NULL;
+	}
+	bodies->count = count;
+	return bodies;
+}
+
+void sg_bodies_close(struct sg_bodies *bodies)
+{
+	if (bodies == NULL)
+		return;
+	for (uint32_t i = 0; i < bodies->count; i++) {
+		if (bodies->graphs[i] != NULL)
+			sg_graph_close(bodies->graphs[i]);
+	}
+	free(bodies->graphs);
+	free(bodies);
+}
+
+struct sg_condition *sg_condition_open(struct sg_graph *graph, unsigned value, int assigned)
+{
+	struct sg_condition *condition = sg_pool_get(&sg_conditions);
+
+	if (condition == NULL)
+		return NULL;
+	condition->value = value;
+	condition->assigned = assigned;
+	condition->passes = 0;
+	condition->next = graph->conditions;
+	graph->conditions = condition;
+	atomic_store_explicit(&condition->slot.live, SG_SLOT_LIVE, memory_order_release);
+	return condition;
 }
 
 void sg_graph_close(struct sg_graph *graph)
@@ -63,9 +121,26 @@ void sg_graph_close(struct sg_graph *graph)
 	atomic_store(&graph->slot.live, SG_SLOT_CLOSING);
 	for (uint32_t i = 0; i < graph->node_count; i++) {
 		free(graph->nodes[i]->arg);
+		free(graph->nodes[i]->more);
+		sg_bodies_close(graph->nodes[i]->bodies);
+		while (graph->nodes[i]->attributes != NULL) {
+			struct sg_attribute *attribute = graph->nodes[i]->attributes;
+
+			graph->nodes[i]->attributes = attribute->next;
+			free(attribute);
+		}
 		free(graph->nodes[i]);
 	}
 	free(graph->nodes);
+	free(graph->edges);
+	free(graph->by_source);
+	while (graph->conditions != NULL) {
+		struct sg_condition *condition = graph->conditions;
+
+		graph->conditions = condition->next;
+		atomic_store(&condition->slot.live, SG_SLOT_FREE);
+		sg_pool_put(&sg_conditions, condition);
+	}
 	for (uint32_t i = 1; graph->helpers != NULL && i < graph->branch_count; i++) {
 		if (graph->helpers[i] != NULL)
 			sg_stream_close(graph->helpers[i]);
@@ -73,7 +148,9 @@ void sg_graph_close(struct sg_graph *graph)
 	free(graph->helpers);
 	if (graph->builder != NULL)
 		sg_stream_close(graph->builder);
-	release_memory(graph->memory);
+	for (uint32_t i = 0; i < graph->held_count; i++)
+		sg_held_release(graph->held[i]);
+	free(graph->held);
 	sg_pool_put(&sg_graphs, graph);
 }
 
@@ -85,7 +162,13 @@ uint32_t sg_graph_add(struct sg_graph *graph, const struct sg_node *node)
 		return 0;
 	*copy = *node;
 	copy->number = atomic_fetch_add(&last_node, 1) + 1;
+	copy->place = graph->node_count;
+	copy->graph = graph;
 	copy->arg = NULL;
+	copy->more = NULL;
+	copy->more_count = 0;
+	copy->bodies = NULL;
+	copy->attributes = NULL;
 	if (node->size > 0) {
 		copy->arg = malloc(node->size);
 		if (copy->arg == NULL)
@@ -109,6 +192,24 @@ out:
 	return 0;
 }
 
+static int has_dependencies(const struct sg_node *node)
+{
+	const struct sg_graph *graph = node->graph;
+
+	for (int i = 0; i < 2; i++) {
+		const struct sg_node *other =
+			node->depends_on[i] != 0 ? graph->nodes[node->depends_on[i] - 1] : NULL;
+
+		if (other != NULL && (other->kind != SG_NODE_JOIN || has_dependencies(other)))
+			return 1;
+	}
+	for (uint32_t i = 0; i < node->more_count; i++) {
+		if (graph->nodes[node->more[i] - 1]->kind != SG_NODE_JOIN)
+			return 1;
+	}
+	return 0;
+}
+
 size_t sg_graph_visible(const struct sg_graph *graph, int only_roots, cudaGraphNode_t *nodes, size_t room)
 {
 	size_t count = 0;
@@ -116,9 +217,7 @@ size_t sg_graph_visible(const struct sg_graph *graph, int only_roots, cudaGraphN
 	for (uint32_t i = 0; i < graph->node_count; i++) {
 		const struct sg_node *node = graph->nodes[i];
 
-		if (node->kind == SG_NODE_JOIN || node->kind == SG_NODE_INNER)
-			continue;
-		if (only_roots && (node->depends_on[0] != 0 || node->depends_on[1] != 0))
+		if (node->kind == SG_NODE_JOIN || (only_roots && has_dependencies(node)))
 			continue;
 		if (nodes != NULL && count < room)
 			nodes[count] = (cudaGraphNode_t)(void *)graph->nodes[i];
@@ -127,122 +226,65 @@ size_t sg_graph_visible(const struct sg_graph *graph, int only_roots, cudaGraphN
 	return count;
 }
 
-cudaError_t sg_graph_instantiate(struct sg_graph *graph, struct sg_graph **out)
+/* What only a graph that is not executable has of a node. */
+static int copy_rest(struct sg_node *to, const struct sg_node *from)
 {
-	struct sg_graph *executable = sg_graph_open(1);
+	to->source = from->number;
+	if (from->more_count > 0) {
+		to->more = malloc(from->more_count * sizeof(*to->more));
+		if (to->more == NULL)
+			return 0;
+		memcpy(to->more, from->more, from->more_count * sizeof(*to->more));
+		to->more_count = from->more_count;
+	}
+	if (from->bodies == NULL)
+		return 1;
+	to->bodies = sg_bodies_open(from->bodies->type, from->bodies->count);
+	if (to->bodies == NULL)
+		return 0;
+	to->bodies->condition = from->bodies->condition;
+	for (uint32_t i = 0; i < from->bodies->count; i++) {
+		to->bodies->graphs[i] = sg_graph_clone(from->bodies->graphs[i]);
+		if (to->bodies->graphs[i] == NULL)
+			return 0;
+		to->bodies->graphs[i]->owned = 1;
+	}
+	return 1;
+}
 
-	if (executable == NULL)
-		return cudaErrorMemoryAllocation;
-	executable->device = graph->device;
-	executable->branch_count = graph->branch_count;
-	executable->helpers = calloc(graph->branch_count, sizeof(struct sg_stream *));
-	executable->memory = graph->memory;
-	if (graph->memory != NULL)
-		atomic_fetch_add(&graph->memory->references, 1);
-	if (executable->helpers == NULL)
-		goto fail;
+struct sg_graph *sg_graph_clone(const struct sg_graph *graph)
+{
+	struct sg_graph *clone = sg_graph_open(0);
+
+	if (clone == NULL)
+		return NULL;
+	clone->device = graph->device;
+	clone->branch_count = graph->branch_count;
+	clone->unordered = graph->unordered;
 	for (uint32_t i = 0; i < graph->node_count; i++) {
-		if (sg_graph_add(executable, graph->nodes[i]) == 0)
-			goto fail;
-		executable->nodes[i]->source = graph->nodes[i]->number;
-	}
-	for (uint32_t i = 1; i < graph->branch_count; i++) {
-		if (sg_stream_open(&executable->helpers[i], graph->device, cudaStreamNonBlocking, 0,
-			    SG_CREATED) != cudaSuccess)
+		if (sg_graph_add(clone, graph->nodes[i]) == 0 || !copy_rest(clone->nodes[i], graph->nodes[i]))
 			goto fail;
 	}
-	*out = executable;
-	return cudaSuccess;
+	for (size_t i = 0; i < graph->edge_count; i++) {
+		const struct sg_edge *edge = &graph->edges[i];
+
+		if (sg_graph_set_edge_data(clone, clone->nodes[edge->from->place],
+			    clone->nodes[edge->to->place], edge->data) != cudaSuccess)
+			goto fail;
+	}
+	for (uint32_t i = 0; i < graph->held_count; i++) {
+		atomic_fetch_add(&graph->held[i]->references, 1);
+		if (sg_graph_hold(clone, graph->held[i]) != cudaSuccess)
+			goto fail;
+	}
+	return clone;
 fail:
-	sg_graph_close(executable);
-	return cudaErrorMemoryAllocation;
+	sg_graph_close(clone);
+	return NULL;
 }
 
-static int same_shape(const struct sg_node *a, const struct sg_node *b)
-{
-	return a->kind == b->kind && a->branch == b->branch && a->fn == b->fn && a->size == b->size &&
-	       a->depends_on[0] == b->depends_on[0] && a->depends_on[1] == b->depends_on[1];
-}
-
-cudaError_t sg_graph_replace(struct sg_graph *executable, const struct sg_graph *graph)
-{
-	cudaError_t error = cudaSuccess;
-
-	pthread_mutex_lock(&executable->lock);
-	if (executable->node_count != graph->node_count || executable->memory != graph->memory)
-		error = cudaErrorGraphExecUpdateFailure;
-	for (uint32_t i = 0; i < graph->node_count && error == cudaSuccess; i++) {
-		if (!same_shape(executable->nodes[i], graph->nodes[i]))
-			error = cudaErrorGraphExecUpdateFailure;
-	}
-	for (uint32_t i = 0; i < graph->node_count && error == cudaSuccess; i++) {
-		executable->nodes[i]->event = graph->nodes[i]->event;
-		executable->nodes[i]->what = graph->nodes[i]->what;
-		if (graph->nodes[i]->size > 0)
-			memcpy(executable->nodes[i]->arg, graph->nodes[i]->arg, graph->nodes[i]->size);
-	}
-	pthread_mutex_unlock(&executable->lock);
-	return error;
-}
-
-/* Numbers grow along a graph. */
-static uint32_t index_of_source(const struct sg_graph *executable, uint64_t source)
-{
-	uint32_t low = 0, high = executable->node_count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (executable->nodes[middle]->source < source)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-static int fits(const struct sg_node *node, const struct sg_node *with)
-{
-	return node->kind == with->kind && sg_graph_node_type(node) == sg_graph_node_type(with);
-}
-
-/* A launch has copied the arguments of the nodes, so those of the executable graph may change at any time. */
-static cudaError_t take_over(struct sg_node *node, const struct sg_node *with)
-{
-	void *arg = with->size > 0 ? malloc(with->size) : NULL;
-
-	if (with->size > 0 && arg == NULL)
-		return cudaErrorMemoryAllocation;
-	if (with->size > 0)
-		memcpy(arg, with->arg, with->size);
-	free(node->arg);
-	node->arg = arg;
-	node->size = with->size;
-	node->fn = with->fn;
-	node->what = with->what;
-	node->event = with->event;
-	return cudaSuccess;
-}
-
-cudaError_t sg_graph_replace_node(struct sg_graph *executable, uint64_t source, const struct sg_graph *graph)
-{
-	cudaError_t error = cudaSuccess;
-	uint32_t at;
-
-	pthread_mutex_lock(&executable->lock);
-	at = index_of_source(executable, source);
-	if (at == executable->node_count || executable->nodes[at]->source != source ||
-		graph->node_count > executable->node_count - at)
-		error = cudaErrorInvalidValue;
-	for (uint32_t i = 0; i < graph->node_count && error == cudaSuccess; i++) {
-		if (!fits(executable->nodes[at + i], graph->nodes[i]))
-			error = cudaErrorInvalidValue;
-	}
-	for (uint32_t i = 0; i < graph->node_count && error == cudaSuccess; i++)
-		error = take_over(executable->nodes[at + i], graph->nodes[i]);
-	pthread_mutex_unlock(&executable->lock);
-	return error;
-}
+/* In the vendor's headers from 11.4 and 12.3 on. */
+enum { SG_NODE_TYPE_ALLOC = 10, SG_NODE_TYPE_FREE = 11, SG_NODE_TYPE_CONDITIONAL = 13 };
 
 int sg_graph_node_type(const struct sg_node *node)
 {
@@ -250,8 +292,12 @@ int sg_graph_node_type(const struct sg_node *node)
 		return cudaGraphNodeTypeEventRecord;
 	if (node->kind == SG_NODE_WAIT)
 		return cudaGraphNodeTypeWaitEvent;
+	if (node->kind == SG_NODE_GRAPHS)
+		return node->conditional ? SG_NODE_TYPE_CONDITIONAL : (int)cudaGraphNodeTypeGraph;
+	if (node->kind == SG_NODE_ALLOC || node->kind == SG_NODE_FREE)
+		return node->kind == SG_NODE_ALLOC ? SG_NODE_TYPE_ALLOC : SG_NODE_TYPE_FREE;
 	if (node->fn == NULL)
-		return node->child ? cudaGraphNodeTypeGraph : cudaGraphNodeTypeEmpty;
+		return cudaGraphNodeTypeEmpty;
 	switch (node->what.kind) {
 	case SG_ACTIVITY_KERNEL:
 		return cudaGraphNodeTypeKernel;
@@ -308,7 +354,7 @@ static cudaError_t launch_node(struct sg_graph *graph, struct launch *launch, ui
 		if (last.stream != NULL && last.capture == 0)
 			error = sg_queue_wait(stream, last.stream, last.position);
 	}
-	if (error == cudaSuccess && node->fn != NULL) {
+	if (error == cudaSuccess && node->fn != NULL && !node->disabled) {
 		struct sg_activity what = node->what;
 
 		what.graph = graph->number;
@@ -323,6 +369,25 @@ static cudaError_t launch_node(struct sg_graph *graph, struct launch *launch, ui
 static void nothing_work(void *arg)
 {
 	(void)arg;
+}
+
+/* What the graph holds stays until the launch is done, if the graph is destroyed before. */
+static cudaError_t keep_held(struct sg_graph *graph, struct sg_stream *stream)
+{
+	size_t size = (graph->held_count + 1) * sizeof(struct sg_held *);
+	struct sg_held **held = calloc(1, size);
+	cudaError_t error;
+
+	if (held == NULL)
+		return cudaErrorMemoryAllocation;
+	memcpy(held, graph->held, graph->held_count * sizeof(struct sg_held *));
+	for (uint32_t i = 0; i < graph->held_count; i++)
+		atomic_fetch_add(&held[i]->references, 1);
+	error = sg_queue_now(stream, &sg_quick, release_work, held, size, NULL);
+	if (error != cudaSuccess)
+		release_work(held);
+	free(held);
+	return error;
 }
 
 cudaError_t sg_graph_launch(struct sg_graph *graph, struct sg_stream *stream)
@@ -356,13 +421,8 @@ cudaError_t sg_graph_launch(struct sg_graph *graph, struct sg_stream *stream)
 			error = sg_queue_wait(
 				stream, launch.branches[i], sg_stream_submitted(launch.branches[i]));
 	}
-	if (error == cudaSuccess && graph->memory != NULL) {
-		atomic_fetch_add(&graph->memory->references, 1);
-		error = sg_queue_now(
-			stream, &sg_quick, release_memory_work, &graph->memory, sizeof(graph->memory), NULL);
-		if (error != cudaSuccess)
-			atomic_fetch_sub(&graph->memory->references, 1);
-	}
+	if (error == cudaSuccess && graph->held_count > 0)
+		error = keep_held(graph, stream);
 	graph->last_stream = stream;
 	graph->last_position = sg_stream_submitted(stream);
 	pthread_mutex_unlock(&graph->lock);

@@ -1,5 +1,5 @@
 /*
- * Numbers of 16 bits, IEEE's and the truncated float called bfloat16, from and to float.
+ * Numbers of 16 bits, IEEE's and the truncated float called bfloat16, and of 8 bits, from and to float.
  *
  * The one idea: integer arithmetic on the bits, rounding to the nearest and ties to even, so that every
  * machine gives the same result.
@@ -79,6 +79,58 @@ static inline uint16_t sg_bfloat_from_float(float value)
 	if ((bits & 0x7fffffff) > 0x7f800000)
 		return (uint16_t)(bits >> 16 | 0x40);
 	return (uint16_t)sg_round_off(bits, 16);
+}
+
+/* Numbers of 8 bits have 3 bits of fraction and no infinity (E4M3), or the upper half of an IEEE half's bits
+ * (E5M2). What is too large becomes the largest that there is. */
+static inline float sg_float_from_e4m3(uint8_t number)
+{
+	int exponent = number >> 3 & 15, fraction = number & 7;
+	float size;
+
+	if ((number & 127) == 127)
+		return sg_float_from_bits(0x7fc00000);
+	size = exponent == 0
+		       ? (float)fraction * 0x1p-9f
+		       : sg_float_from_bits((uint32_t)(exponent + 120) << 23 | (uint32_t)fraction << 20);
+	return number & 128 ? -size : size;
+}
+
+static inline float sg_float_from_e5m2(uint8_t number)
+{
+	return sg_float_from_half((uint16_t)(number << 8));
+}
+
+static inline uint8_t sg_e4m3_from_float(float value)
+{
+	uint32_t bits = sg_bits_of_float(value);
+	uint32_t sign = bits >> 24 & 0x80, size = bits & 0x7fffffff;
+
+	if (size > 0x7f800000)
+		return (uint8_t)(sign | 0x7f);
+	if (size >= 0x43e00000) /* 448 */
+		return (uint8_t)(sign | 0x7e);
+	if (size >= 0x3c800000) /* the least that is normal */
+		return (uint8_t)(sign | sg_round_off(size - 0x3c000000, 20));
+	/* Subnormal: a multiple of 2^-9, which is the last place of numbers from 2^14 on. */
+	return (uint8_t)(sign |
+			 (sg_bits_of_float(sg_float_from_bits(size) + 0x1p14f) - sg_bits_of_float(0x1p14f)));
+}
+
+static inline uint8_t sg_e5m2_from_float(float value)
+{
+	uint32_t bits = sg_bits_of_float(value);
+	uint32_t sign = bits >> 24 & 0x80, size = bits & 0x7fffffff;
+
+	if (size > 0x7f800000)
+		return (uint8_t)(sign | 0x7f);
+	if (size >= 0x47600000) /* 57344 */
+		return (uint8_t)(sign | 0x7b);
+	if (size >= 0x38800000)
+		return (uint8_t)(sign | sg_round_off(size - 0x38000000, 21));
+	/* A multiple of 2^-16, the last place from 2^7 on. */
+	return (uint8_t)(sign |
+			 (sg_bits_of_float(sg_float_from_bits(size) + 0x1p7f) - sg_bits_of_float(0x1p7f)));
 }
 
 #endif

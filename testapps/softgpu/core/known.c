@@ -70,16 +70,17 @@ int sg_known_covers(const struct sg_block *block, const char *address, size_t si
 	return memchr(block->marks + first, UNKNOWN, last - first + 1) == NULL;
 }
 
-/* Device memory is anonymous: whole pages of much of it are given back, and read as zeros. */
-static void clear(char *from, size_t size_bytes)
+/* Whole pages of much memory are given back, and read as zeros: of anonymous memory, and of a file. */
+static void clear(const struct sg_block *block, char *from, size_t size_bytes)
 {
+	const int advice = block->shared_fd != 0 ? MADV_REMOVE : MADV_DONTNEED;
 	const uintptr_t page = GIVEN_BACK_PAGE;
 	char *begin = from + (-(uintptr_t)from & (page - 1));
 	size_t whole = 0;
 
 	if (size_bytes >= GIVEN_BACK_BYTES) {
 		whole = (size_bytes - (size_t)(begin - from)) & ~(page - 1);
-		if (madvise(begin, whole, MADV_DONTNEED) != 0)
+		if (madvise(begin, whole, advice) != 0)
 			whole = 0;
 	}
 	if (whole == 0) {
@@ -101,7 +102,7 @@ void sg_known_forget(struct sg_block *block, char *address)
 	while (end < marks_of(block) && block->marks[end] == GOES_ON)
 		end++;
 	end_bytes = end * GRANULE < block->size_bytes ? end * GRANULE : block->size_bytes;
-	clear(address, end_bytes - offset);
+	clear(block, address, end_bytes - offset);
 	if (offset % GRANULE != 0)
 		first++;
 	memset(block->marks + first, UNKNOWN, end - first);

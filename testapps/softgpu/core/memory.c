@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define ALIGNMENT 256
 #define LAZY_BYTES ((size_t)256 << 10) /* larger blocks that nobody computes with are only reserved */
@@ -146,6 +147,9 @@ static char *allocate(size_t size_bytes, enum sg_block_kind kind)
 
 	if (is_fresh(kind))
 		return allocate_fresh(size_bytes);
+	/* Whole pages, which can be shared with another process. */
+	if (kind == SG_DEVICE && !is_lazy(size_bytes, kind))
+		return aligned_alloc(PAGE_BYTES, whole_pages(size_bytes));
 	if (!is_lazy(size_bytes, kind))
 		return aligned_alloc(ALIGNMENT, (size_bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1));
 	memory = mmap(
@@ -169,6 +173,60 @@ static void release(char *base, size_t size_bytes, enum sg_block_kind kind)
 		free(base);
 }
 
+/* Before the memory goes back to where it came from. */
+static void make_private(const struct sg_block *block)
+{
+	if (block->shared_fd == 0)
+		return;
+	mmap(block->base, whole_pages(block->size_bytes), PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	close(block->shared_fd - 1);
+}
+
+/* Into a file of zeros, but for pages that are zeros, as most are that nothing was computed into. */
+static int copy_to_file(int fd, const char *from, size_t bytes)
+{
+	static const char zeros[PAGE_BYTES];
+
+	for (size_t at = 0; at < bytes; at += PAGE_BYTES) {
+		size_t part = bytes - at < PAGE_BYTES ? bytes - at : PAGE_BYTES;
+
+		if (memcmp(from + at, zeros, part) != 0 &&
+			pwrite(fd, from + at, part, (off_t)at) != (ssize_t)part)
+			return -1;
+	}
+	return 0;
+}
+
+cudaError_t sg_block_share(void *pointer, struct sg_shared_file *file)
+{
+	cudaError_t error = cudaErrorInvalidValue;
+	struct sg_block *found;
+
+	pthread_mutex_lock(&lock);
+	found = containing(pointer);
+	if (found == NULL || found->base != pointer || found->kind != SG_DEVICE || found->reserved) {
+		pthread_mutex_unlock(&lock);
+		return error;
+	}
+	error = cudaErrorMemoryAllocation;
+	if (found->shared_fd != 0) {
+		error = sg_shared_file_again(file, found->shared_fd - 1, found->size_bytes) == 0 ? cudaSuccess
+												 : error;
+	} else if (sg_shared_file_make(file, found->size_bytes) == 0) {
+		if (copy_to_file(file->fd, found->base, found->size_bytes) == 0 &&
+			mmap(found->base, whole_pages(found->size_bytes), PROT_READ | PROT_WRITE,
+				MAP_SHARED | MAP_NORESERVE | MAP_FIXED, file->fd, 0) != MAP_FAILED) {
+			found->shared_fd = file->fd + 1;
+			error = cudaSuccess;
+		} else {
+			close(file->fd);
+		}
+	}
+	pthread_mutex_unlock(&lock);
+	return error;
+}
+
 /* The lock is held. */
 static void use(int device, size_t size_bytes)
 {
@@ -179,7 +237,8 @@ static void use(int device, size_t size_bytes)
 
 cudaError_t sg_block_reserve(void **pointer, size_t size_bytes, size_t alignment, int device)
 {
-	struct sg_block block = {NULL, size_bytes, SG_DEVICE, device, 0, 1, sg_context_current(), NULL, NULL};
+	struct sg_block block = {
+		NULL, size_bytes, SG_DEVICE, device, 0, 1, sg_context_current(), NULL, NULL, 0};
 	char *memory;
 	size_t before;
 	int inserted;
@@ -206,6 +265,30 @@ cudaError_t sg_block_reserve(void **pointer, size_t size_bytes, size_t alignment
 	}
 	*pointer = block.base;
 	return cudaSuccess;
+}
+
+cudaError_t sg_block_open(void **pointer, const struct sg_shared_file *file, int device)
+{
+	int fd = sg_shared_file_open(file);
+	struct sg_block *found;
+	cudaError_t error;
+
+	if (fd < 0)
+		return cudaErrorInvalidResourceHandle;
+	error = sg_block_reserve(pointer, (size_t)file->bytes, (size_t)2 << 20, device);
+	if (error == cudaSuccess) {
+		pthread_mutex_lock(&lock);
+		found = containing(*pointer);
+		if (found != NULL && mmap(found->base, found->size_bytes, PROT_READ | PROT_WRITE,
+					     MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, 0) != MAP_FAILED)
+			found->shared_fd = fd + 1;
+		else
+			error = cudaErrorMemoryAllocation;
+		pthread_mutex_unlock(&lock);
+	}
+	if (error != cudaSuccess)
+		close(fd);
+	return error;
 }
 
 void sg_block_set_device(const void *address, int device)
@@ -240,7 +323,7 @@ void sg_memory_uncount(int device, size_t size_bytes)
 
 cudaError_t sg_block_alloc(void **pointer, size_t size_bytes, enum sg_block_kind kind, int device)
 {
-	struct sg_block block = {NULL, size_bytes, kind, device, 0, 0, sg_context_current(), NULL, NULL};
+	struct sg_block block = {NULL, size_bytes, kind, device, 0, 0, sg_context_current(), NULL, NULL, 0};
 	cudaError_t error = cudaErrorMemoryAllocation;
 
 	if (size_bytes > SIZE_MAX - ALIGNMENT)
@@ -270,7 +353,7 @@ cudaError_t sg_block_alloc(void **pointer, size_t size_bytes, enum sg_block_kind
 cudaError_t sg_block_register(void *pointer, size_t size_bytes, int device)
 {
 	struct sg_block block = {
-		pointer, size_bytes, SG_REGISTERED, device, 0, 0, sg_context_current(), NULL, NULL};
+		pointer, size_bytes, SG_REGISTERED, device, 0, 0, sg_context_current(), NULL, NULL, 0};
 	cudaError_t error = cudaSuccess;
 	size_t i;
 
@@ -321,6 +404,7 @@ int sg_block_mark(const void *pointer)
 
 void sg_block_release(const struct sg_block *block)
 {
+	make_private(block);
 	if (block->reserved)
 		munmap(block->base, block->size_bytes);
 	else
@@ -363,6 +447,7 @@ void sg_block_free_device(int device, const struct sg_context *context)
 		if (blocks[i].pool != NULL)
 			sg_memory_pool_uncount(blocks[i].pool, blocks[i].size_bytes);
 		sg_known_free(&blocks[i]);
+		make_private(&blocks[i]);
 		release(blocks[i].base, blocks[i].size_bytes, blocks[i].kind);
 	}
 	block_count = kept;

@@ -9,6 +9,7 @@
 #define SG_MODEL_H
 
 #include "core.h"
+#include "tiles.h"
 
 /* ---- profiles (profile.c) ---- */
 
@@ -26,12 +27,19 @@ struct sg_profile {
 	double memory_bus_bits;
 	double peak[SG_COST_TYPES]; /* operations per ns */
 	double memory_rate;         /* bytes per ns, as all rates below */
-	double to_device_rate, to_host_rate, pageable_efficiency;
+	double to_device_rate, to_host_rate;
+	double pageable_to_device, pageable_to_host; /* shares of these, of memory that is not pinned */
+	double pageable_latency_ns;
 	double copy_latency_ns, launch_latency_ns, kernel_floor_ns;
+	/* of work that is bound by memory: the least time, the cache in front of the memory, what a thread
+	 * gets (0: never too little), and how many threads a multiprocessor holds */
+	double vector_floor_ns, cache_bytes, cache_rate, thread_rate, resident_threads;
 	double bytes_per_thread; /* of kernels that nothing is known about */
 	double gpus_per_node;
 	struct sg_link device_link, network;
 	struct sg_efficiency kinds[SG_COST_KINDS];
+	struct sg_curves curves; /* of products and convolutions whose geometry is known; in unscaled time */
+	double scale;            /* of all times */
 };
 
 extern struct sg_profile sg_profile;
@@ -45,6 +53,11 @@ int sg_profile_read(struct sg_profile *profile, const char *name, char *error, s
 void sg_profile_scale(struct sg_profile *profile, double scale);
 /* How long work takes that nothing disturbs, in ns (duration.c). */
 double sg_profile_time(const struct sg_profile *profile, const struct sg_activity *what);
+/*
+ * The kernels of a call of a library, in ns of the scaled clock; 0: the profile does not know, and it is one.
+ * Of the loaded profile only, as results are kept; any thread.
+ */
+int sg_profile_parts(const struct sg_cost *cost, struct sg_part parts[SG_PARTS]);
 
 /* ---- settings, and waiting for a time (clock.c) ---- */
 
@@ -135,6 +148,8 @@ void sg_tally_start(void);
 /* Has the hook, if there is one, write down that this kernel's duration is by default; once for each name.
  * Without locks held. */
 void sg_tally_note(const struct sg_activity *what);
+/* Has it write down, once, which device's times these are and how they are scaled. Without locks held. */
+void sg_tally_note_device(void);
 
 /* ---- measured times (times.c) ---- */
 

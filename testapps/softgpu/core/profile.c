@@ -8,7 +8,6 @@
 #include "text.h"
 
 #include <dirent.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <locale.h>
 #include <stdarg.h>
@@ -51,14 +50,22 @@ static const struct key keys[] = {
 	{"fp32_tflops", AT(peak[SG_COST_F32]), 1e3, 1e-3, 1e6, NULL},
 	{"tf32_tflops", AT(peak[SG_COST_TF32]), 1e3, 1e-3, 1e6, "fp32_tflops"},
 	{"fp16_tflops", AT(peak[SG_COST_F16]), 1e3, 1e-3, 1e6, "fp32_tflops"},
+	{"fp8_tflops", AT(peak[SG_COST_F8]), 1e3, 1e-3, 1e6, "fp16_tflops"},
 	{"fp64_tflops", AT(peak[SG_COST_F64]), 1e3, 1e-3, 1e6, NULL},
 	{"memory_gb_s", AT(memory_rate), 1, 1e-3, 1e6, NULL},
 	{"copy_to_device_gb_s", AT(to_device_rate), 1, 1e-3, 1e6, NULL},
 	{"copy_to_host_gb_s", AT(to_host_rate), 1, 1e-3, 1e6, NULL},
-	{"pageable_efficiency", AT(pageable_efficiency), 1, 0.001, 1, NULL},
+	{"pageable_efficiency", AT(pageable_to_device), 1, 0.001, 1, NULL},
+	{"pageable_to_host_efficiency", AT(pageable_to_host), 1, 0.001, 1, "pageable_efficiency"},
+	{"pageable_latency_us", AT(pageable_latency_ns), 1e3, 0, 1e6, "copy_latency_us"},
 	{"copy_latency_us", AT(copy_latency_ns), 1e3, 0, 1e6, NULL},
 	{"launch_latency_us", AT(launch_latency_ns), 1e3, 0, 1e6, NULL},
 	{"kernel_floor_us", AT(kernel_floor_ns), 1e3, 0, 1e6, NULL},
+	{"vector_floor_us", AT(vector_floor_ns), 1e3, 0, 1e6, "kernel_floor_us"},
+	{"l2_mb", AT(cache_bytes), 1e6, 0, 1e6, nothing},
+	{"l2_gb_s", AT(cache_rate), 1, 1e-3, 1e6, "memory_gb_s"},
+	{"thread_mb_s", AT(thread_rate), 1e-3, 0, 1e6, nothing},
+	{"multiprocessor_threads", AT(resident_threads), 1, 0, 1e5, nothing},
 	{"bytes_per_thread", AT(bytes_per_thread), 1, 0, 1e9, NULL},
 	{"gpus_per_node", AT(gpus_per_node), 1, 1, 1e6, NULL},
 	{"device_link_latency_us", AT(device_link.latency_ns), 1e3, 0, 1e6, NULL},
@@ -151,6 +158,15 @@ static int read_name(struct reading *reading, const char *text)
 	return 0;
 }
 
+/* A table of its own, named in the profile; its mistakes are its own sentences. */
+static int read_curves(struct reading *reading, const char *text, const char *ending)
+{
+	char name[4096];
+
+	snprintf(name, sizeof(name), "%s%s", text, strchr(text, '/') != NULL ? "" : ending);
+	return sg_curves_read(&reading->profile->curves, name, reading->error, reading->error_bytes);
+}
+
 static int read_line(struct reading *reading, char *line)
 {
 	char *name, *value, *end;
@@ -167,7 +183,13 @@ static int read_line(struct reading *reading, char *line)
 		return FAIL(reading, "found '%s' without a value, expected a name and a value", name);
 	*value++ = '\0';
 	value += strspn(value, " \t");
-	return strcmp(name, "name") == 0 ? read_name(reading, value) : read_number(reading, name, value);
+	if (strcmp(name, "name") == 0)
+		return read_name(reading, value);
+	if (strcmp(name, "curves") == 0)
+		return read_curves(reading, value, ".curves");
+	if (strcmp(name, "near") == 0)
+		return read_curves(reading, value, ".near");
+	return read_number(reading, name, value);
 }
 
 /* What was left out has the value of another key, or is missed. */
@@ -186,20 +208,6 @@ static int complete(struct reading *reading)
 				: *place(reading->profile, &keys[find_key(keys[i].instead)]);
 	}
 	return 0;
-}
-
-/* The folder of the profiles that come with softgpu. */
-static void find_folder(char *folder, size_t room)
-{
-	Dl_info here;
-	const char *slash = NULL;
-
-	if (dladdr((const void *)&sg_profile, &here) != 0)
-		slash = strrchr(here.dli_fname, '/');
-	if (slash != NULL)
-		snprintf(folder, room, "%.*s/profiles", (int)(slash - here.dli_fname), here.dli_fname);
-	else
-		snprintf(folder, room, "profiles");
 }
 
 static int is_profile(const struct dirent *entry)
@@ -238,7 +246,8 @@ int sg_profile_read(struct sg_profile *profile, const char *name, char *error, s
 	int failed = 0;
 
 	memset(profile, 0, sizeof(*profile));
-	find_folder(folder, sizeof(folder));
+	profile->scale = 1;
+	sg_profiles_folder(folder, sizeof(folder));
 	if (strchr(name, '/') != NULL)
 		snprintf(path, sizeof(path), "%s", name);
 	else
@@ -264,14 +273,19 @@ int sg_profile_read(struct sg_profile *profile, const char *name, char *error, s
 
 void sg_profile_scale(struct sg_profile *profile, double scale)
 {
+	profile->scale *= scale;
 	for (int i = 0; i < SG_COST_TYPES; i++)
 		profile->peak[i] /= scale;
 	profile->memory_rate /= scale;
 	profile->to_device_rate /= scale;
 	profile->to_host_rate /= scale;
 	profile->copy_latency_ns *= scale;
+	profile->pageable_latency_ns *= scale;
 	profile->launch_latency_ns *= scale;
 	profile->kernel_floor_ns *= scale;
+	profile->vector_floor_ns *= scale;
+	profile->cache_rate /= scale;
+	profile->thread_rate /= scale;
 	profile->device_link.latency_ns *= scale;
 	profile->device_link.bytes_per_ns /= scale;
 	profile->network.latency_ns *= scale;

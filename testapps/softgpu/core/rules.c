@@ -53,20 +53,33 @@ static const struct word {
 #define WORD_COUNT (sizeof(words) / sizeof(words[0]))
 static_assert(SG_RULE_RANKS == 512, "the sentence about rank= says how many there may be");
 
+/* The first of the variables that has a number; `none` where none has. */
+static int number_of(const char *const *names, size_t count, int none)
+{
+	for (size_t i = 0; i < count; i++) {
+		const char *text = getenv(names[i]);
+
+		if (text != NULL && *text >= '0' && *text <= '9') {
+			unsigned long number = strtoul(text, NULL, 10);
+
+			return (int)(number < MOST_RANK ? number : MOST_RANK);
+		}
+	}
+	return none;
+}
+
 int sg_rules_rank(void)
 {
 	static const char *const names[] = {"RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		const char *text = getenv(names[i]);
+	return number_of(names, sizeof(names) / sizeof(names[0]), 0);
+}
 
-		if (text != NULL && *text >= '0' && *text <= '9') {
-			unsigned long rank = strtoul(text, NULL, 10);
+int sg_rules_world(void)
+{
+	static const char *const names[] = {"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_NTASKS"};
 
-			return (int)(rank < MOST_RANK ? rank : MOST_RANK);
-		}
-	}
-	return 0;
+	return number_of(names, sizeof(names) / sizeof(names[0]), 0);
 }
 
 int sg_rule_has_rank(const struct sg_rule *rule, int rank)
@@ -256,6 +269,22 @@ static int check_selectors(struct reading *reading, const unsigned char *seen)
 	return 0;
 }
 
+/* A mistyped rank would disturb nothing, and silently. The ranks of links are those of communicators, which
+ * may have several in a process. */
+static int check_ranks(struct reading *reading, const struct sg_rule *rule)
+{
+	int world = sg_rules_world();
+
+	if (world == 0 || rule->latency_ns > 0 || rule->bandwidth != 1)
+		return 0;
+	for (int i = 0; i < rule->rank_count; i++) {
+		if (rule->ranks[i] >= world)
+			return refuse(reading, "found 'rank=%d', but the run's ranks are 0 to %d",
+				rule->ranks[i], world - 1);
+	}
+	return 0;
+}
+
 /* Reads a rule that has at least one word; the text is taken apart. */
 static int read_rule(struct reading *reading, struct sg_rule *rule, char *text)
 {
@@ -281,7 +310,7 @@ static int read_rule(struct reading *reading, struct sg_rule *rule, char *text)
 		if (read_value(rule, &words[i], value) != 0)
 			return refuse(reading, "found '%s=%s', expected %s", name, value, words[i].expected);
 	}
-	return check_selectors(reading, seen);
+	return check_selectors(reading, seen) != 0 ? -1 : check_ranks(reading, rule);
 }
 
 static int add_rule(struct reading *reading, char *text)

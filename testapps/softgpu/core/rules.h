@@ -26,13 +26,17 @@ struct sg_rule {
 };
 
 /*
- * Reads rules from a text ("RULE; RULE", or @FILE with a rule a line and # comments). Returns how many, -1
- * with one sentence in error, which has room for a path. *rules is the caller's to free.
+ * Reads rules from a text ("RULE; RULE", or @FILE with a rule a line and # comments). A rank that the run
+ * does not have, as far as that is known, is a mistake like others. Returns how many, -1 with one sentence in
+ * error, which has room for a path. *rules is the caller's to free.
  */
 int sg_rules_read(const char *text, struct sg_rule **rules, char *error, size_t error_bytes);
 
 /* The process's rank: RANK, OMPI_COMM_WORLD_RANK, SLURM_PROCID, else 0. */
 int sg_rules_rank(void);
+/* How many ranks there are, as whoever started them says (WORLD_SIZE, OMPI_COMM_WORLD_SIZE, SLURM_NTASKS); 0:
+ * nobody does. */
+int sg_rules_world(void);
 int sg_rule_has_rank(const struct sg_rule *rule, int rank);
 
 #endif

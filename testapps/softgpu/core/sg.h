@@ -69,13 +69,73 @@ enum sg_cost_kind {
 	SG_COST_KINDS
 };
 /* What the arithmetic is done in; a matrix unit where the profile has one for it. */
-enum sg_cost_type { SG_COST_F32, SG_COST_TF32, SG_COST_F16, SG_COST_F64, SG_COST_TYPES };
+enum sg_cost_type { SG_COST_F32, SG_COST_TF32, SG_COST_F16, SG_COST_F64, SG_COST_F8, SG_COST_TYPES };
+
+/*
+ * How a kernel bound by memory differs from one that reads and writes element by element, each thread some
+ * numbers in a row; all are factors of what the profile gives for that. NULL stands for all 1, and no
+ * latency.
+ */
+struct sg_pace {
+	double floor;     /* of the least time */
+	double memory;    /* of the rate of the memory, and of the cache before it */
+	double thread;    /* of what a thread gets if it has a multiprocessor to itself */
+	double latency;   /* of a block beside what it moves, as a part of the least time */
+	double registers; /* of a thread; 0: few, so that as many threads are resident as there can be */
+	double flops;     /* of the rate of arithmetic; 0: 1 */
+	double step;      /* of one of the cost's steps, as a part of the least time */
+};
+/* What a matrix product or a convolution is, for profiles that know how these run (tiles.h). */
+enum sg_work_kind {
+	SG_PRODUCT,
+	SG_FORWARD,
+	SG_BACKWARD_DATA,
+	SG_BACKWARD_FILTER,
+	SG_ATTENTION, /* of queries m and keys n, k wide, count sequences of heads; flops as the cost has them
+		       */
+	SG_ATTENTION_BACKWARD,
+	SG_WORKS
+};
+struct sg_geometry {
+	int is_known; /* 0: the rest says nothing */
+	enum sg_work_kind work;
+	int element_bytes;
+	int alignment;  /* bytes that each row's start is a multiple of, 16 at most */
+	double count;   /* products of a batch; groups of a convolution */
+	double m, n, k; /* of one product */
+	double flops;   /* of attention: masks leave out a part */
+	/* of one group of a convolution: images, channels and pixels of x, filters (y's channels) and pixels
+	 * of y, taps of a filter, steps of the filter per output over all dimensions */
+	double images, channels, pixels, filters, out_pixels, taps, stride;
+	int is_channels_last;
+};
+/* Bytes, 16 at most, that a row of `a` and of `b` elements of that size is a multiple of. */
+static inline int sg_alignment(int element_bytes, double a, double b)
+{
+	int bytes = 16;
+
+	while (bytes > element_bytes &&
+		((int64_t)(a * element_bytes) % bytes != 0 || (int64_t)(b * element_bytes) % bytes != 0))
+		bytes /= 2;
+	return bytes;
+}
+#define SG_PLACES 8
 
 struct sg_cost {
 	enum sg_cost_kind kind;
 	enum sg_cost_type type;
 	double flops, bytes;
+	/* SG_COST_VECTOR: equal blocks that the bytes are divided among; 0: enough for the whole device */
+	double blocks, block_threads;
+	double steps;               /* of one block, after all else */
+	const struct sg_pace *pace; /* static */
+	struct sg_geometry geometry;
 };
+/* An initialiser of a cost that is these four. */
+#define SG_COST(kind_, type_, flops_, bytes_) \
+	{ \
+		.kind = (kind_), .type = (type_), .flops = (flops_), .bytes = (bytes_) \
+	}
 
 /* sg_submit of work with a cost. While the model clock runs without numerics, fn is not called, unless the
  * kind is SG_COST_LINK. */
@@ -88,8 +148,17 @@ cudaError_t sg_submit_cost(
 cudaError_t sg_submit_op(cudaStream_t stream, const char *op, const struct sg_cost *cost, sg_work *fn,
 	const void *arg, size_t size);
 
+/*
+ * For a library whose calls nobody intercepts: its kernels are then seen as those of a program are, by
+ * cudaLaunchKernel. The calling thread's next launch has this cost and is this work on `size` bytes at its
+ * first argument.
+ */
+void sg_launch_as(const struct sg_cost *cost, sg_work *fn, size_t size);
+
 /* 1 while durations come from a profile. Constant in a process. */
 int sg_modelled(void);
+/* The devices' compute capability, ten times the major number and the minor one; constant. */
+int sg_capability(void);
 /* 0: nobody looks at results; closures need not compute, and memory need not hold anything. Constant. */
 int sg_numerics(void);
 /* How long work of that cost takes on a device when nothing is in its way; for cudnnFind and the like. */
@@ -105,6 +174,10 @@ enum sg_basis { SG_BY_RULE, SG_BY_DEFAULT, SG_MEASURED, SG_SCALED, SG_BASES };
 double sg_times_collective(const char *name, double bytes, int ranks, enum sg_basis *basis);
 /* Counts the duration of a communication, without its waiting. Any thread. */
 void sg_tally_link(enum sg_basis basis, uint64_t duration_ns);
+
+/* So many rows had no largest numbers, and a twin chose their classes in turn (kernels/draw.c): said at exit,
+ * and in the trace. Any thread. */
+void sg_tally_choices(uint64_t rows);
 
 /*
  * For SG_COST_LINK closures, on their worker: when the work could begin, and telling when it ends (>= that).
@@ -219,7 +292,12 @@ struct sg_activity {
 	int peer;     /* a copy from one device to another */
 	int pageable; /* a copy from or to memory that is not pinned */
 	struct sg_cost cost;
-	int by_default;   /* a kernel that nothing is known of: its cost follows from its threads */
+	int by_default; /* a kernel that nothing is known of: its cost follows from its threads */
+	/* a kernel of a call whose kernels the profile knows, each with the call's cost: its time
+	 * undisturbed, its share of the call's, 0: it is none of these; its name, NULL: the one that computes
+	 */
+	double part_ns, share;
+	const char *part;
 	const char *rule; /* of a program's kernel: what its cost follows from; static */
 	enum sg_run run;
 	/* filled in when it is submitted, if somebody asks: the call, and the thread's labels (softgpu_truth)
@@ -243,8 +321,8 @@ struct sg_call_seen {
 };
 
 /* Who watches: the stand-in CUPTI. Calls come on the calling thread just before their work is queued,
- * activities on the stream's worker. The others may be NULL: `enter` comes as a call begins, on its thread, and
- * `idle` of a call that put no work on a stream, when the thread's next one begins. */
+ * activities on the stream's worker. The others may be NULL: `enter` comes as a call begins, on its thread,
+ * and `idle` of a call that put no work on a stream, when the thread's next one begins. */
 struct sg_watcher {
 	uint64_t (*now_ns)(void);
 	void (*call)(const struct sg_call_seen *);

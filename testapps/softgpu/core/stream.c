@@ -39,10 +39,11 @@ static cudaError_t submit(
 	if (SG_UNLIKELY(stream == NULL))
 		return cudaErrorInvalidResourceHandle;
 	/* To a profiler it is as if the library had launched a kernel. */
-	what->kind = SG_ACTIVITY_KERNEL;
+	if (what->kind == SG_ACTIVITY_NONE)
+		what->kind = SG_ACTIVITY_KERNEL;
 	what->of_library = 1;
 	what->name = sg_self.library_call;
-	sg_call_begin("cudaLaunchKernel");
+	sg_call_begin(what->kind == SG_ACTIVITY_SET ? "cudaMemsetAsync" : "cudaLaunchKernel");
 	return sg_queue_as(stream, what, fn, arg, size, NULL);
 }
 
@@ -53,6 +54,29 @@ cudaError_t sg_submit(cudaStream_t handle, sg_work *fn, const void *arg, size_t 
 	return submit(handle, &what, fn, arg, size);
 }
 
+/* The kernels that the library launches for it: all but the one that computes only take time. */
+static cudaError_t submit_parts(cudaStream_t handle, const struct sg_activity *whole,
+	const struct sg_part *parts, int count, sg_work *fn, const void *arg, size_t size)
+{
+	const double whole_ns = sg_parts_ns(parts, count);
+	cudaError_t error = cudaSuccess;
+
+	for (int i = 0; i < count && error == cudaSuccess; i++) {
+		struct sg_activity what = *whole;
+		int computes = parts[i].name == NULL;
+
+		what.part_ns = parts[i].ns;
+		what.share = parts[i].ns / whole_ns;
+		what.part = parts[i].name;
+		if (!computes)
+			what.run = SG_RUN_NEVER;
+		what.kind = parts[i].is_set ? SG_ACTIVITY_SET : SG_ACTIVITY_KERNEL;
+		what.bytes = parts[i].is_set ? sizeof(int) : 0;
+		error = submit(handle, &what, fn, computes ? arg : NULL, computes ? size : 0);
+	}
+	return error;
+}
+
 cudaError_t sg_submit_op(cudaStream_t handle, const char *op, const struct sg_cost *cost, sg_work *fn,
 	const void *arg, size_t size)
 {
@@ -60,6 +84,13 @@ cudaError_t sg_submit_op(cudaStream_t handle, const char *op, const struct sg_co
 
 	if (!sg_numerics() && cost->kind != SG_COST_LINK)
 		what.run = SG_RUN_NEVER;
+	if (cost->geometry.is_known && sg_modelled() && sg_ready() == 0) {
+		struct sg_part parts[SG_PARTS];
+		int count = sg_profile_parts(cost, parts);
+
+		if (count > 0)
+			return submit_parts(handle, &what, parts, count, fn, arg, size);
+	}
 	return submit(handle, &what, fn, arg, size);
 }
 

@@ -83,6 +83,46 @@ void sg_tally_note(const struct sg_activity *what)
 		atomic_store(&by_name[at].noted, 1);
 }
 
+void sg_tally_note_device(void)
+{
+	static _Atomic int noted;
+	char text[sizeof(sg_profile.name) + 48];
+
+	if (SG_LIKELY(pmhook_note == NULL || atomic_load_explicit(&noted, memory_order_relaxed)))
+		return;
+	if (sg_time_scale == 1)
+		snprintf(text, sizeof(text), "%s", sg_profile.name);
+	else
+		snprintf(text, sizeof(text), "%s, times x %g", sg_profile.name, sg_time_scale);
+	if (pmhook_note("modelled", text) == 0)
+		atomic_store(&noted, 1);
+}
+
+static _Atomic uint64_t rows_chosen_for;
+
+void sg_tally_choices(uint64_t rows)
+{
+	static _Atomic int noted;
+
+	atomic_fetch_add_explicit(&rows_chosen_for, rows, memory_order_relaxed);
+	if (!sg_modelled() || pmhook_note == NULL || atomic_load_explicit(&noted, memory_order_relaxed))
+		return;
+	if (pmhook_note("balanced",
+		    "classes that topk chooses by numbers which were not computed are given in turn") == 0)
+		atomic_store(&noted, 1);
+}
+
+static void tell_choices(void)
+{
+	uint64_t rows = atomic_load(&rows_chosen_for);
+
+	if (rows > 0)
+		fprintf(stderr,
+			"softgpu: topk: %llu rows had no largest numbers, as those were not computed: their classes were "
+			"given in turn, the same number of rows to each\n",
+			(unsigned long long)rows);
+}
+
 /* The last word of a mangled name that is one behind the other: "kernel" of _ZN2at6kernelILi4EEEvPf. */
 static int title_of(const char *name, const char **title)
 {
@@ -156,6 +196,7 @@ __attribute__((destructor)) static void tell(void)
 	if (all <= 0 || getpid() != owner || sg_rules_rank() != 0)
 		return;
 	tell_default(all);
+	tell_choices();
 	if (sg_times_on)
 		tell_measured(all);
 }

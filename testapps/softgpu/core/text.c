@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TEXT_BYTES ((size_t)64 << 10)
+#define TEXT_BYTES ((size_t)256 << 10)
 
 /* The first byte that no text has, or NULL. */
 static const char *find_odd(const char *text, size_t length)
@@ -42,7 +42,7 @@ char *sg_text_read(const char *path, const char *expected, char *error, size_t e
 		snprintf(error, error_bytes, "%s: byte %td: found a byte %u, expected %s", path, odd - text,
 			(unsigned char)*odd, expected);
 	else if (length == TEXT_BYTES)
-		snprintf(error, error_bytes, "%s: found 64 KiB or more, expected %s", path, expected);
+		snprintf(error, error_bytes, "%s: found 256 KiB or more, expected %s", path, expected);
 	else
 		failed = 0;
 	if (file != NULL)

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 /*
- * A file's text, at most 64 KiB, to be freed. NULL with one sentence in error, which says that `expected`
+ * A file's text, at most 256 KiB, to be freed. NULL with one sentence in error, which says that `expected`
  * was: where it cannot be read, is larger, or has bytes that no text has.
  */
 char *sg_text_read(const char *path, const char *expected, char *error, size_t error_bytes);

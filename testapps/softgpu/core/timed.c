@@ -67,6 +67,8 @@ static double time_of(const struct sg_activity *what, enum sg_basis *basis)
 	double measured_ns = SG_UNLIKELY(sg_times_on) ? sg_times_find(what) : -1;
 
 	*basis = measured_ns >= 0 ? SG_MEASURED : what->by_default ? SG_BY_DEFAULT : SG_BY_RULE;
+	if (what->share > 0)
+		return measured_ns >= 0 ? measured_ns * what->share : what->part_ns;
 	return measured_ns >= 0 ? measured_ns : sg_profile_time(&sg_profile, what);
 }
 
@@ -144,6 +146,7 @@ void sg_timed_report(struct sg_timed *timed)
 {
 	if (timed->what.kind == SG_ACTIVITY_NONE)
 		return;
+	sg_tally_note_device();
 	if (timed->basis == SG_BY_DEFAULT)
 		sg_tally_note(&timed->what);
 	if (SG_UNLIKELY(atomic_load_explicit(&sg_watcher, memory_order_relaxed) != NULL))

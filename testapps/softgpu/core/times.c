@@ -233,7 +233,7 @@ double sg_times_find(const struct sg_activity *what)
 	const struct entry *entry;
 	char shape[SHAPE_BYTES];
 
-	if (what->kind == SG_ACTIVITY_COPY || what->kind == SG_ACTIVITY_SET) {
+	if ((what->kind == SG_ACTIVITY_COPY || what->kind == SG_ACTIVITY_SET) && what->share <= 0) {
 		kind = what->kind == SG_ACTIVITY_SET ? "set" : "copy";
 		name = what->kind == SG_ACTIVITY_SET ? "-"
 		       : !what->copy_from_device     ? "H2D"
@@ -250,7 +250,7 @@ double sg_times_find(const struct sg_activity *what)
 	if (name == NULL)
 		return -1;
 	entry = find(kind, name, shape);
-	if (entry == NULL && what->of_library && what->kind == SG_ACTIVITY_KERNEL)
+	if (entry == NULL && what->of_library)
 		entry = find_call(what);
 	else if (entry == NULL && what->kind == SG_ACTIVITY_KERNEL && sg_readable_name(name) != name)
 		entry = find(kind, sg_readable_name(name), shape);

@@ -187,6 +187,11 @@ void sg_truth_write(const struct sg_timed *timed)
 
 	if (what->cost.kind == SG_COST_LINK)
 		line.kind = "link";
+	/* The work is that of the kernel which computes. */
+	if (what->part != NULL) {
+		line.flops = line.bytes = 0;
+		line.kernel = what->part;
+	}
 	if (what->rule != NULL) {
 		line.source = timed->basis == SG_MEASURED ? "measured" : what->rule;
 		line.kernel = what->name;

@@ -11,6 +11,9 @@
 size_t sg_real_bytes(cudaDataType type)
 {
 	switch ((int)type) {
+	case SG_R_8F_E4M3:
+	case SG_R_8F_E5M2:
+		return 1;
 	case CUDA_R_16F:
 	case CUDA_R_16BF:
 		return 2;
@@ -26,6 +29,10 @@ size_t sg_real_bytes(cudaDataType type)
 double sg_load(const void *base, cudaDataType type, int64_t index)
 {
 	switch ((int)type) {
+	case SG_R_8F_E4M3:
+		return (double)sg_float_from_e4m3(((const uint8_t *)base)[index]);
+	case SG_R_8F_E5M2:
+		return (double)sg_float_from_e5m2(((const uint8_t *)base)[index]);
 	case CUDA_R_16F:
 		return (double)sg_float_from_half(((const uint16_t *)base)[index]);
 	case CUDA_R_16BF:
@@ -40,6 +47,12 @@ double sg_load(const void *base, cudaDataType type, int64_t index)
 void sg_store(void *base, cudaDataType type, int64_t index, double value)
 {
 	switch ((int)type) {
+	case SG_R_8F_E4M3:
+		((uint8_t *)base)[index] = sg_e4m3_from_float((float)value);
+		break;
+	case SG_R_8F_E5M2:
+		((uint8_t *)base)[index] = sg_e5m2_from_float((float)value);
+		break;
 	case CUDA_R_16F:
 		((uint16_t *)base)[index] = sg_half_from_float((float)value);
 		break;

@@ -21,12 +21,20 @@
  */
 enum sg_cost_type sg_cost_product_type(cudaDataType type, cublasComputeType_t compute, cublasMath_t math);
 
+/*
+ * The alignment of a product's columns, in bytes: that of the matrices so far (16: none yet) and of one more,
+ * by its leading dimension and its address, which libraries look at when they choose a kernel. NULL: not
+ * known.
+ */
+int sg_cost_alignment(int so_far, cudaDataType type, int64_t ld, const void *address);
+
 struct sg_product {
 	double m, n, k;
 	double count;            /* products of a batch */
 	double a_count, b_count; /* matrices that differ: 1 where all products share one */
 	cudaDataType a_type, b_type, c_type;
-	bool adds; /* c is read too */
+	bool adds;     /* c is read too */
+	int alignment; /* bytes that each column's start is a multiple of (sg_alignment) */
 };
 struct sg_cost sg_cost_product(const struct sg_product *product, enum sg_cost_type type);
 

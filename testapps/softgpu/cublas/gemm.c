@@ -122,6 +122,18 @@ static bool ld_fits(int ld, int rows)
 	return ld >= (rows > 1 ? rows : 1);
 }
 
+/* Addresses that lie in an array in device memory are not known. */
+static int alignment_of(const struct gemm_job *job)
+{
+	const struct matrix *const matrices[] = {&job->a, &job->b, &job->c};
+	int alignment = 16;
+
+	for (int i = 0; i < 3; i++)
+		alignment = sg_cost_alignment(alignment, matrices[i]->type, matrices[i]->ld,
+			job->are_arrays ? NULL : matrices[i]->base);
+	return alignment;
+}
+
 static struct sg_cost cost_of(const struct gemm_job *job, cublasComputeType_t compute, cublasMath_t math)
 {
 	/* A stride of 0 is one matrix for all; arrays of pointers may be anything. */
@@ -129,19 +141,20 @@ static struct sg_cost cost_of(const struct gemm_job *job, cublasComputeType_t co
 	bool shares_b = !job->are_arrays && job->b.stride == 0;
 	const struct sg_product product = {job->m, job->n, job->k, job->count, shares_a ? 1 : job->count,
 		shares_b ? 1 : job->count, job->a.type, job->b.type, job->c.type,
-		sg_scalar_may_add(&job->beta)};
+		sg_scalar_may_add(&job->beta), alignment_of(job)};
 
 	return sg_cost_product(&product, sg_cost_product_type(job->a.type, compute, math));
 }
 
-/* Checks a job whose scalars are still to be taken, takes them (of type `scale`) and submits it. */
-static cublasStatus_t submit(cublasHandle_t handle, struct gemm_job *job, const void *alpha, const void *beta,
-	cudaDataType scale, cublasComputeType_t compute)
+static bool is_empty(const struct gemm_job *job)
 {
-	struct sg_cost cost;
+	return job->m == 0 || job->n == 0 || job->count == 0;
+}
 
-	if (handle == NULL)
-		return CUBLAS_STATUS_NOT_INITIALIZED;
+/* Checks a job whose scalars are still to be taken, and takes them, of type `scale`. */
+static cublasStatus_t prepare(
+	cublasHandle_t handle, struct gemm_job *job, const void *alpha, const void *beta, cudaDataType scale)
+{
 	if (!op_is_known(job->op_a) || !op_is_known(job->op_b) || job->m < 0 || job->n < 0 || job->k < 0 ||
 		job->count < 0 || alpha == NULL || beta == NULL)
 		return CUBLAS_STATUS_INVALID_VALUE;
@@ -149,13 +162,27 @@ static cublasStatus_t submit(cublasHandle_t handle, struct gemm_job *job, const 
 		!ld_fits(job->b.ld, is_transposed(job->op_b) ? job->n : job->k) ||
 		!ld_fits(job->c.ld, job->m))
 		return CUBLAS_STATUS_INVALID_VALUE;
-	if (job->m == 0 || job->n == 0 || job->count == 0)
+	if (is_empty(job))
 		return CUBLAS_STATUS_SUCCESS;
 	if (job->c.base == NULL || (job->k > 0 && (job->a.base == NULL || job->b.base == NULL)))
 		return CUBLAS_STATUS_INVALID_VALUE;
 	job->alpha = sg_scalar_take(handle, alpha, scale);
 	job->beta = sg_scalar_take(handle, beta, scale);
 	job->device = sg_stream_device(handle->stream);
+	return CUBLAS_STATUS_SUCCESS;
+}
+
+static cublasStatus_t submit(cublasHandle_t handle, struct gemm_job *job, const void *alpha, const void *beta,
+	cudaDataType scale, cublasComputeType_t compute)
+{
+	cublasStatus_t status;
+	struct sg_cost cost;
+
+	if (handle == NULL)
+		return CUBLAS_STATUS_NOT_INITIALIZED;
+	status = prepare(handle, job, alpha, beta, scale);
+	if (status != CUBLAS_STATUS_SUCCESS || is_empty(job))
+		return status;
 	cost = cost_of(job, compute, handle->math);
 	return sg_cublas_submit(handle, &cost, run_gemm, job, sizeof(*job));
 }
@@ -346,4 +373,148 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
 	(void)algo;
 	SG_ENTER();
 	return submit_ex(handle, &job, alpha, beta, computeType);
+}
+
+/* ---- groups of products, each of its own sizes, in one call ---- */
+
+struct group_job {
+	int count;
+	struct gemm_job job[];
+};
+
+static void run_groups(void *arg)
+{
+	struct group_job *groups = arg;
+
+	for (int i = 0; i < groups->count; i++)
+		run_gemm(&groups->job[i]);
+}
+
+/* The arguments of a call: arrays in host memory with an element for each group, but for the matrices. */
+struct groups {
+	const cublasOperation_t *op_a, *op_b;
+	const int *m, *n, *k;
+	const void *alpha, *beta;
+	const void *const *a, *const *b;
+	void *const *c;
+	cudaDataType a_type, b_type, c_type;
+	const int *lda, *ldb, *ldc;
+	int count;
+	const int *size;
+	cublasComputeType_t compute;
+};
+
+static bool groups_are_given(const struct groups *g)
+{
+	return g->count >= 0 &&
+	       (g->count == 0 ||
+		       (g->op_a != NULL && g->op_b != NULL && g->m != NULL && g->n != NULL && g->k != NULL &&
+			       g->alpha != NULL && g->beta != NULL && g->lda != NULL && g->ldb != NULL &&
+			       g->ldc != NULL && g->size != NULL));
+}
+
+/* Group i, whose matrices follow those of the groups before. */
+static struct gemm_job group_at(const struct groups *g, int i, int64_t before)
+{
+	return (struct gemm_job){g->op_a[i], g->op_b[i], g->m[i], g->n[i], g->k[i],
+		.a = {g->a == NULL ? NULL : (const void *)(g->a + before), g->a_type, g->lda[i], 0},
+		.b = {g->b == NULL ? NULL : (const void *)(g->b + before), g->b_type, g->ldb[i], 0},
+		.c = {g->c == NULL ? NULL : (const void *)(g->c + before), g->c_type, g->ldc[i], 0},
+		.are_arrays = true, .count = g->size[i]};
+}
+
+/* One kernel for all of them. */
+static cublasStatus_t submit_groups(cublasHandle_t handle, const struct groups *g)
+{
+	struct sg_cost all = SG_COST(SG_COST_PRODUCT, SG_COST_F32, 0, 0);
+	cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
+	struct group_job *made;
+	int64_t before = 0;
+	size_t size;
+
+	if (handle == NULL)
+		return CUBLAS_STATUS_NOT_INITIALIZED;
+	if (!groups_are_given(g))
+		return CUBLAS_STATUS_INVALID_VALUE;
+	if (handle->pointer_mode != CUBLAS_POINTER_MODE_HOST)
+		return CUBLAS_STATUS_NOT_SUPPORTED;
+	size = sizeof(*made) + (size_t)g->count * sizeof(made->job[0]);
+	made = calloc(1, size);
+	if (made == NULL)
+		return CUBLAS_STATUS_ALLOC_FAILED;
+	for (int i = 0; status == CUBLAS_STATUS_SUCCESS && i < g->count; i++) {
+		struct gemm_job *job = &made->job[made->count];
+		size_t each;
+		cudaDataType scale;
+		struct sg_cost cost;
+
+		*job = group_at(g, i, before);
+		if (!find_scale(g->compute, job, &scale)) {
+			status = CUBLAS_STATUS_NOT_SUPPORTED;
+			continue;
+		}
+		each = (size_t)i * sg_real_bytes(scale);
+		status = prepare(
+			handle, job, (const char *)g->alpha + each, (const char *)g->beta + each, scale);
+		if (status != CUBLAS_STATUS_SUCCESS)
+			continue;
+		before += job->count;
+		if (is_empty(job))
+			continue;
+		cost = cost_of(job, g->compute, handle->math);
+		all = (struct sg_cost){cost.kind, cost.type, all.flops + cost.flops, all.bytes + cost.bytes};
+		made->count++;
+	}
+	if (status == CUBLAS_STATUS_SUCCESS && made->count > 0)
+		status = sg_cublas_submit(handle, &all, run_groups, made, size);
+	free(made);
+	return status;
+}
+
+#define GROUPS(type, arithmetic) \
+	(struct groups) \
+	{ \
+		transa_array, transb_array, m_array, n_array, k_array, alpha_array, beta_array, \
+			(const void *const *)Aarray, (const void *const *)Barray, (void *const *)Carray, \
+			type, type, type, lda_array, ldb_array, ldc_array, group_count, group_size, \
+			arithmetic \
+	}
+
+cublasStatus_t cublasSgemmGroupedBatched(cublasHandle_t handle, const cublasOperation_t transa_array[],
+	const cublasOperation_t transb_array[], const int m_array[], const int n_array[], const int k_array[],
+	const float alpha_array[], const float *const Aarray[], const int lda_array[],
+	const float *const Barray[], const int ldb_array[], const float beta_array[], float *const Carray[],
+	const int ldc_array[], int group_count, const int group_size[])
+{
+	const struct groups groups = GROUPS(CUDA_R_32F, CUBLAS_COMPUTE_32F);
+
+	SG_ENTER();
+	return submit_groups(handle, &groups);
+}
+
+cublasStatus_t cublasDgemmGroupedBatched(cublasHandle_t handle, const cublasOperation_t transa_array[],
+	const cublasOperation_t transb_array[], const int m_array[], const int n_array[], const int k_array[],
+	const double alpha_array[], const double *const Aarray[], const int lda_array[],
+	const double *const Barray[], const int ldb_array[], const double beta_array[],
+	double *const Carray[], const int ldc_array[], int group_count, const int group_size[])
+{
+	const struct groups groups = GROUPS(CUDA_R_64F, CUBLAS_COMPUTE_64F);
+
+	SG_ENTER();
+	return submit_groups(handle, &groups);
+}
+
+cublasStatus_t cublasGemmGroupedBatchedEx(cublasHandle_t handle, const cublasOperation_t transa_array[],
+	const cublasOperation_t transb_array[], const int m_array[], const int n_array[], const int k_array[],
+	const void *alpha_array, const void *const Aarray[], cudaDataType_t Atype, const int lda_array[],
+	const void *const Barray[], cudaDataType_t Btype, const int ldb_array[], const void *beta_array,
+	void *const Carray[], cudaDataType_t Ctype, const int ldc_array[], int group_count,
+	const int group_size[], cublasComputeType_t computeType)
+{
+	struct groups groups = GROUPS(Atype, computeType);
+
+	SG_ENTER();
+	groups.b_type = Btype;
+	groups.c_type = Ctype;
+	return submit_groups(handle, &groups);
 }

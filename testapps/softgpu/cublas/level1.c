@@ -211,7 +211,7 @@ static bool types_are_supported(cudaDataType vector, cudaDataType execution)
 {
 	if (vector == CUDA_R_64F)
 		return execution == CUDA_R_64F;
-	return sg_real_bytes(vector) != 0 && execution == CUDA_R_32F;
+	return sg_real_bytes(vector) > 1 && execution == CUDA_R_32F;
 }
 
 cublasStatus_t cublasSaxpy_v2(

@@ -96,6 +96,17 @@ cublasStatus_t sg_attribute_set(const struct sg_attribute *table, int count, voi
 cublasStatus_t sg_attribute_get(const struct sg_attribute *table, int count, const void *descriptor, int name,
 	void *value, size_t bytes, size_t *written);
 
+/* How scales of 8-bit numbers lie (CUBLASLT_MATMUL_DESC_A_SCALE_MODE, ...); those of two that there is not
+ * are of 8 bits themselves. */
+enum {
+	SG_SCALE_ONE = 0,
+	SG_SCALE_OUTER = 3, /* one for each row of op(A) or column of op(B) */
+	SG_SCALE_BLOCKS_OF_128 =
+		4, /* and for each 128 of what is summed over; rows or columns are neighbours */
+	SG_SCALE_SQUARES_OF_128 =
+		5, /* for 128 of either; those along the sum are neighbours, in lines of 4 */
+};
+
 /* The bits that an epilogue is made of. */
 enum {
 	SG_EPILOGUE_RELU = 2,

@@ -38,8 +38,47 @@ struct operand {
 	void *copy; /* what to free */
 };
 
-/* A 16-bit matrix becomes a packed float copy in the same order. */
-static bool take_operand(struct operand *operand, void *data, const struct sg_layout *layout)
+/* Scales of 8-bit numbers; `outer` counts rows of op(A) or columns of op(B), `inner` what is summed over. */
+struct scales {
+	const float *scale; /* NULL: none */
+	int32_t mode;
+	bool outer_is_line; /* of the matrix as it lies */
+	int64_t outer_count, inner_count;
+};
+
+static struct scales scales_of(
+	const void *scale, int32_t mode, const struct sg_layout *layout, int32_t op, bool is_a)
+{
+	bool by_rows = layout->order == CUBLASLT_ORDER_ROW;
+	bool rows_are_outer = (op == CUBLAS_OP_N) == is_a;
+
+	return (struct scales){scale, mode, rows_are_outer == by_rows,
+		(int64_t)(rows_are_outer ? layout->rows : layout->columns),
+		(int64_t)(rows_are_outer ? layout->columns : layout->rows)};
+}
+
+static float scale_at(const struct scales *scales, int64_t line, int64_t at)
+{
+	int64_t outer = scales->outer_is_line ? line : at, inner = scales->outer_is_line ? at : line;
+	int64_t blocks = (scales->inner_count + 127) / 128;
+
+	switch (scales->scale == NULL ? -1 : scales->mode) {
+	case SG_SCALE_ONE:
+		return scales->scale[0];
+	case SG_SCALE_OUTER:
+		return scales->scale[outer];
+	case SG_SCALE_BLOCKS_OF_128:
+		return scales->scale[inner / 128 * scales->outer_count + outer];
+	case SG_SCALE_SQUARES_OF_128:
+		return scales->scale[outer / 128 * ((blocks + 3) / 4 * 4) + inner / 128];
+	default:
+		return 1;
+	}
+}
+
+/* A matrix of 16 or 8 bits becomes a packed float copy in the same order, with its scales in it. */
+static bool take_operand(
+	struct operand *operand, void *data, const struct sg_layout *layout, const struct scales *scales)
 {
 	bool by_rows = layout->order == CUBLASLT_ORDER_ROW;
 	int64_t side = (int64_t)(by_rows ? layout->columns : layout->rows);
@@ -51,7 +90,8 @@ static bool take_operand(struct operand *operand, void *data, const struct sg_la
 		return true;
 	copy = malloc((size_t)(side * lines + 1) * sizeof(*copy));
 	for (int64_t i = 0; copy != NULL && i < side * lines; i++)
-		copy[i] = (float)sg_load(data, (cudaDataType)layout->type, i / side * layout->ld + i % side);
+		copy[i] = (float)sg_load(data, (cudaDataType)layout->type, i / side * layout->ld + i % side) *
+			  scale_at(scales, i / side, i % side);
 	*operand = (struct operand){copy, side > 0 ? (int)side : 1, copy};
 	return copy != NULL;
 }
@@ -164,6 +204,9 @@ static void finish_all(const struct job *job, const struct operand *product, boo
 	bool by_rows = d->order == CUBLASLT_ORDER_ROW;
 	const void *c_data = sg_matrix_at(job->c, c, batch);
 	void *d_data = sg_matrix_at(job->d, d, batch);
+	double c_scale = job->matmul.c_scale != NULL ? (double)*(const float *)job->matmul.c_scale : 1;
+	double d_scale = job->matmul.d_scale != NULL ? (double)*(const float *)job->matmul.d_scale : 1;
+	double largest = 0;
 
 	for (int64_t i = 0; i < (int64_t)d->rows; i++) {
 		double alpha = job->alpha.is_vector ? factor_at(&job->alpha, job, batch, i) : 1;
@@ -175,16 +218,21 @@ static void finish_all(const struct job *job, const struct operand *product, boo
 			double value = alpha * sg_load(product->data, type, at);
 
 			if (beta != 0)
-				value += beta * sg_load(c_data, (cudaDataType)c->type,
-							i * sg_row_step(c) + j * sg_column_step(c));
+				value += beta * c_scale *
+					 sg_load(c_data, (cudaDataType)c->type,
+						 i * sg_row_step(c) + j * sg_column_step(c));
 			value = finish(job, value, batch, i, j);
 			sum += value;
+			largest = fmax(largest, fabs(value));
 			sg_store(d_data, (cudaDataType)d->type, i * sg_row_step(d) + j * sg_column_step(d),
-				value);
+				value * d_scale);
 		}
 		if (job->matmul.epilogue & SG_EPILOGUE_BIAS_GRADIENT)
 			sg_store(job->matmul.bias, bias_type, batch * job->matmul.bias_stride + i, sum);
 	}
+	if (job->matmul.amax != NULL)
+		*(float *)job->matmul.amax =
+			(float)(batch == 0 ? largest : fmax(largest, (double)*(float *)job->matmul.amax));
 }
 
 /* Sums of op(A)'s rows, or of op(B)'s columns, for a bias's gradient. */
@@ -226,8 +274,13 @@ static bool run_one(const struct job *job, int64_t batch)
 	bool is_direct = is_real && (beta == 0 || is_in_place || job->c != job->d);
 	bool blends = is_direct && is_in_place && beta != 0;
 	struct operand a = {0}, b = {0}, product = {0};
-	bool done = take_operand(&a, sg_matrix_at(job->a, &job->a_layout, batch), &job->a_layout) &&
-		    take_operand(&b, sg_matrix_at(job->b, &job->b_layout, batch), &job->b_layout);
+	const struct scales a_scales = scales_of(
+		job->matmul.a_scale, job->matmul.a_scale_mode, &job->a_layout, job->matmul.op_a, true);
+	const struct scales b_scales = scales_of(
+		job->matmul.b_scale, job->matmul.b_scale_mode, &job->b_layout, job->matmul.op_b, false);
+	bool done =
+		take_operand(&a, sg_matrix_at(job->a, &job->a_layout, batch), &job->a_layout, &a_scales) &&
+		take_operand(&b, sg_matrix_at(job->b, &job->b_layout, batch), &job->b_layout, &b_scales);
 
 	if (is_direct) {
 		product = (struct operand){sg_matrix_at(job->d, d, batch), (int)d->ld, NULL};
@@ -309,6 +362,18 @@ static double extra_bytes(const struct job *job)
 	return bytes * d->batch_count;
 }
 
+static int alignment_of(const struct job *job)
+{
+	const struct sg_layout *const layouts[] = {&job->a_layout, &job->b_layout, &job->d_layout};
+	const void *const addresses[] = {job->a, job->b, job->d};
+	int alignment = 16;
+
+	for (int i = 0; i < 3; i++)
+		alignment = sg_cost_alignment(
+			alignment, (cudaDataType)layouts[i]->type, layouts[i]->ld, addresses[i]);
+	return alignment;
+}
+
 static struct sg_cost cost_of(const struct job *job)
 {
 	const struct sg_layout *a = &job->a_layout, *b = &job->b_layout, *d = &job->d_layout;
@@ -316,10 +381,11 @@ static struct sg_cost cost_of(const struct job *job)
 	const struct sg_product product = {(double)d->rows, (double)d->columns,
 		(double)sg_columns_of(a, job->matmul.op_a), count, a->batch_stride == 0 ? 1 : count,
 		b->batch_stride == 0 ? 1 : count, (cudaDataType)a->type, (cudaDataType)b->type,
-		(cudaDataType)d->type, may_add(&job->beta)};
-	struct sg_cost cost = sg_cost_product(
-		&product, sg_cost_product_type((cudaDataType)a->type,
-				  (cublasComputeType_t)job->matmul.compute, CUBLAS_DEFAULT_MATH));
+		(cudaDataType)d->type, may_add(&job->beta), alignment_of(job)};
+	struct sg_cost cost = sg_cost_product(&product,
+		sg_is_8f(a->type) ? SG_COST_F8
+				  : sg_cost_product_type((cudaDataType)a->type,
+					    (cublasComputeType_t)job->matmul.compute, CUBLAS_DEFAULT_MATH));
 
 	cost.bytes += extra_bytes(job);
 	return cost;

@@ -52,12 +52,63 @@ static cublasStatus_t check_epilogue(const struct sg_matmul *matmul, const struc
 	return CUBLAS_STATUS_SUCCESS;
 }
 
+static bool is_wide(uint32_t type)
+{
+	return type == CUDA_R_16BF || type == CUDA_R_16F || type == CUDA_R_32F;
+}
+
+/* The matrix unit has them from compute capability 8.9 on, and takes A transposed and B as it is, in lines of
+ * 16 bytes. */
+static bool types_of_8_bits_fit(
+	const struct sg_matmul *matmul, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
+{
+	if (sg_capability() < 89 || !sg_is_8f(a) || !sg_is_8f(b) || (a == SG_R_8F_E5M2 && b == SG_R_8F_E5M2))
+		return false;
+	if (matmul->compute != CUBLAS_COMPUTE_32F || matmul->scale != CUDA_R_32F)
+		return false;
+	return sg_is_8f(d) ? is_wide(c) || c == d : is_wide(d) && c == d;
+}
+
+static bool layouts_of_8_bits_fit(
+	const struct sg_matmul *matmul, const struct sg_layout *a, const struct sg_layout *b)
+{
+	return matmul->op_a != CUBLAS_OP_N && matmul->op_b == CUBLAS_OP_N && a->order == CUBLASLT_ORDER_COL &&
+	       b->order == CUBLASLT_ORDER_COL && a->ld % 16 == 0 && b->ld % 16 == 0 && a->rows % 16 == 0;
+}
+
+static bool scale_mode_is_known(int32_t mode)
+{
+	return mode == SG_SCALE_ONE || mode == SG_SCALE_OUTER || mode == SG_SCALE_BLOCKS_OF_128 ||
+	       mode == SG_SCALE_SQUARES_OF_128;
+}
+
+/* Blocks of 16 and 32 have scales of 8 bits, which the matrix unit has from 10.0 on. */
+static cublasStatus_t check_scales(const struct sg_matmul *matmul, uint32_t a, uint32_t c, uint32_t d)
+{
+	bool has_scales = matmul->a_scale != NULL || matmul->b_scale != NULL;
+	bool scales_result = matmul->d_scale != NULL || matmul->amax != NULL || matmul->aux_scale != NULL ||
+			     matmul->aux_amax != NULL;
+
+	if ((has_scales && !sg_is_8f(a)) || (scales_result && !sg_is_8f(d)) ||
+		(matmul->c_scale != NULL && !sg_is_8f(c)))
+		return CUBLAS_STATUS_INVALID_VALUE;
+	if (sg_is_8f(a) &&
+		(!scale_mode_is_known(matmul->a_scale_mode) || !scale_mode_is_known(matmul->b_scale_mode)))
+		return CUBLAS_STATUS_NOT_SUPPORTED;
+	return matmul->aux_scale != NULL || matmul->aux_amax != NULL ||
+			       matmul->c_scale_mode != SG_SCALE_ONE || matmul->d_scale_mode != SG_SCALE_ONE
+		       ? CUBLAS_STATUS_NOT_SUPPORTED
+		       : CUBLAS_STATUS_SUCCESS;
+}
+
 /* What the numbers are and what they are multiplied in. */
 static bool types_fit(const struct sg_matmul *matmul, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 {
 	bool is_double =
 		matmul->compute == CUBLAS_COMPUTE_64F || matmul->compute == CUBLAS_COMPUTE_64F_PEDANTIC;
 
+	if (sg_is_8f(a) || sg_is_8f(b) || sg_is_8f(d))
+		return types_of_8_bits_fit(matmul, a, b, c, d);
 	if (a != b || c != d)
 		return false;
 	if (is_double)
@@ -106,12 +157,12 @@ cublasStatus_t sg_matmul_check(const struct sg_matmul *matmul, const struct sg_l
 		sg_columns_of(a, matmul->op_a) != sg_rows_of(b, matmul->op_b) || c->rows != d->rows ||
 		c->columns != d->columns)
 		return CUBLAS_STATUS_INVALID_VALUE;
-	/* Scales belong to 8-bit types, which there are not. */
-	if (matmul->a_scale != NULL || matmul->b_scale != NULL || matmul->c_scale != NULL ||
-		matmul->d_scale != NULL || matmul->aux_scale != NULL || matmul->amax != NULL ||
-		matmul->aux_amax != NULL)
-		return CUBLAS_STATUS_INVALID_VALUE;
+	status = check_scales(matmul, a->type, c->type, d->type);
+	if (status != CUBLAS_STATUS_SUCCESS)
+		return status;
 	if (!types_fit(matmul, a->type, b->type, c->type, d->type))
+		return CUBLAS_STATUS_NOT_SUPPORTED;
+	if (sg_is_8f(a->type) && !layouts_of_8_bits_fit(matmul, a, b))
 		return CUBLAS_STATUS_NOT_SUPPORTED;
 	return check_epilogue(matmul, d);
 }

@@ -15,7 +15,7 @@ static CUresult instantiate_logged(
 		*culprit = NULL;
 	if (log != NULL && log_bytes > 0)
 		*log = '\0';
-	return sg_driver_result(sg_graph_instantiate_handle(executable, graph));
+	return sg_driver_result(sg_graph_instantiate_handle(executable, graph, 0));
 }
 
 CUresult cuGraphInstantiate(CUgraphExec *phGraphExec, CUgraph hGraph, CUgraphNode *phErrorNode,
@@ -35,8 +35,7 @@ CUresult cuGraphInstantiate_v2(CUgraphExec *phGraphExec, CUgraph hGraph, CUgraph
 CUresult cuGraphInstantiateWithFlags(CUgraphExec *phGraphExec, CUgraph hGraph, unsigned long long flags)
 {
 	SG_DRIVER(CUDA_ERROR_OUT_OF_MEMORY);
-	(void)flags;
-	return sg_driver_result(sg_graph_instantiate_handle(phGraphExec, hGraph));
+	return sg_driver_result(sg_graph_instantiate_handle(phGraphExec, hGraph, flags));
 }
 
 CUresult cuGraphInstantiateWithParams(
@@ -47,7 +46,7 @@ CUresult cuGraphInstantiateWithParams(
 	SG_DRIVER(CUDA_ERROR_OUT_OF_MEMORY);
 	if (instantiateParams == NULL)
 		return CUDA_ERROR_INVALID_VALUE;
-	error = sg_graph_instantiate_handle(phGraphExec, hGraph);
+	error = sg_graph_instantiate_handle(phGraphExec, hGraph, instantiateParams->flags);
 	instantiateParams->hErrNode_out = NULL;
 	/* 0: done, 1: failed */
 	instantiateParams->result_out = error != cudaSuccess;
@@ -56,15 +55,16 @@ CUresult cuGraphInstantiateWithParams(
 
 CUresult cuGraphExecUpdate_v2(CUgraphExec hGraphExec, CUgraph hGraph, CUgraphExecUpdateResultInfo *resultInfo)
 {
+	struct sg_graph_difference difference;
 	cudaError_t error;
 
 	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
 	if (resultInfo == NULL)
 		return CUDA_ERROR_INVALID_VALUE;
-	error = sg_graph_update(hGraphExec, hGraph);
-	resultInfo->result = (__typeof__(resultInfo->result))sg_graph_update_verdict(error);
-	resultInfo->errorNode = NULL;
-	resultInfo->errorFromNode = NULL;
+	error = sg_graph_update(hGraphExec, hGraph, &difference);
+	resultInfo->result = (__typeof__(resultInfo->result))(int)difference.what;
+	resultInfo->errorNode = (CUgraphNode)(uintptr_t)difference.node;
+	resultInfo->errorFromNode = (CUgraphNode)(uintptr_t)difference.from;
 	return sg_driver_result(error);
 }
 

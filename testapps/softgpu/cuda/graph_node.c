@@ -1,6 +1,9 @@
 /* cuGraphAdd*Node, cuGraphExec*SetParams: graphs built and changed node by node. */
 #include "cuda_private.h"
 
+/* Newer than some of the headers that this is built with: CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE. */
+#define CHILD_MOVED 1
+
 static CUresult submit_kernel(const CUDA_KERNEL_NODE_PARAMS_v3 *params, CUstream stream)
 {
 	struct sg_launch launch = {.grid = {params->gridDimX, params->gridDimY, params->gridDimZ},
@@ -25,21 +28,12 @@ static CUresult submit_set(const CUDA_MEMSET_NODE_PARAMS_v2 *params, CUstream st
 	return sg_driver_result(sg_fill(&box, params->value, params->elementSize, stream, SG_ASYNC));
 }
 
-/* A node holds a copy of the graph as it is now. */
-static CUresult submit_graph(CUgraph graph, CUstream stream)
+/* It writes what the node answers into its parameters. */
+static CUresult submit(CUgraphNodeParams *params, CUstream stream)
 {
-	cudaGraphExec_t executable;
-	cudaError_t error = sg_graph_instantiate_handle(&executable, graph);
+	void *block;
+	cudaError_t error;
 
-	if (error != cudaSuccess)
-		return sg_driver_result(error);
-	error = sg_graph_launch_handle(executable, stream);
-	sg_graph_exec_destroy(executable);
-	return sg_driver_result(error);
-}
-
-static CUresult submit(const CUgraphNodeParams *params, CUstream stream)
-{
 	switch (params->type) {
 	case CU_GRAPH_NODE_TYPE_KERNEL:
 		return submit_kernel(&params->kernel, stream);
@@ -50,17 +44,40 @@ static CUresult submit(const CUgraphNodeParams *params, CUstream stream)
 	case CU_GRAPH_NODE_TYPE_HOST:
 		return sg_driver_result(sg_launch_host(stream, params->host.fn, params->host.userData));
 	case CU_GRAPH_NODE_TYPE_GRAPH:
-		return submit_graph(params->graph.graph, stream);
+		return sg_driver_result(sg_graph_add_child(
+			stream, params->graph.graph, params->graph.ownership == CHILD_MOVED));
 	case CU_GRAPH_NODE_TYPE_EMPTY:
 		return CUDA_SUCCESS;
+	case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+		return sg_driver_result(
+			sg_stream_wait_event(stream, params->eventWait.event, cudaEventWaitExternal));
+	case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+		return sg_driver_result(
+			sg_event_record_on(params->eventRecord.event, stream, cudaEventRecordExternal));
+	case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+		if (params->alloc.bytesize == 0)
+			return CUDA_ERROR_INVALID_VALUE;
+		error = sg_allocate_async(&block, params->alloc.bytesize, NULL, stream);
+		if (error == cudaSuccess)
+			params->alloc.dptr = sg_address(block);
+		return sg_driver_result(error);
+	case CU_GRAPH_NODE_TYPE_MEM_FREE:
+		if (params->free.dptr == 0)
+			return CUDA_ERROR_INVALID_VALUE;
+		return sg_driver_result(sg_free_async(sg_pointer(params->free.dptr), stream));
+	case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+		return sg_driver_result(sg_graph_add_conditional(stream, params->conditional.handle,
+			(int)params->conditional.type, params->conditional.size,
+			(cudaGraph_t **)(void *)&params->conditional.phGraph_out));
 	default:
-		return CUDA_ERROR_NOT_SUPPORTED;
+		return CUDA_ERROR_NOT_SUPPORTED; /* semaphores of other libraries, batches of memory
+						    operations */
 	}
 }
 
 /* Failures pass through the edit as the runtime's errors, which have the same numbers. */
-static CUresult add(CUgraphNode *node, CUgraph graph, const CUgraphNode *depends_on, size_t count,
-	const CUgraphNodeParams *params)
+static CUresult add_with(CUgraphNode *node, CUgraph graph, const CUgraphNode *depends_on,
+	const cudaGraphEdgeData *data, size_t count, CUgraphNodeParams *params)
 {
 	struct sg_graph_edit edit;
 	CUresult result;
@@ -68,20 +85,52 @@ static CUresult add(CUgraphNode *node, CUgraph graph, const CUgraphNode *depends
 
 	if (node == NULL || params == NULL)
 		return CUDA_ERROR_INVALID_VALUE;
-	error = sg_graph_add_begin(&edit, graph, depends_on, count);
+	error = sg_graph_check_edges(graph, depends_on, data, count);
+	if (error == cudaSuccess)
+		error = sg_graph_add_begin(&edit, graph, depends_on, count);
 	if (error != cudaSuccess)
 		return sg_driver_result(error);
 	result = submit(params, edit.stream);
-	return sg_driver_result(sg_graph_add_end(&edit, (cudaError_t)result, node));
+	error = sg_graph_add_end(&edit, (cudaError_t)result, node);
+	if (error == cudaSuccess)
+		error = sg_graph_note_edges(*node, depends_on, data, count);
+	return sg_driver_result(error);
 }
 
-static CUresult change(CUgraphExec executable, CUgraphNode node, const CUgraphNodeParams *params)
+static CUresult add(CUgraphNode *node, CUgraph graph, const CUgraphNode *depends_on, size_t count,
+	CUgraphNodeParams *params)
+{
+	return add_with(node, graph, depends_on, NULL, count, params);
+}
+
+/* Neither memory nor a condition can be exchanged. */
+static int is_fixed(const CUgraphNodeParams *params)
+{
+	return params == NULL || params->type >= CU_GRAPH_NODE_TYPE_MEM_ALLOC;
+}
+
+static CUresult set(CUgraphNode node, CUgraphNodeParams *params)
 {
 	struct sg_graph_edit edit;
 	CUresult result;
 	cudaError_t error;
 
-	if (params == NULL)
+	if (is_fixed(params))
+		return CUDA_ERROR_INVALID_VALUE;
+	error = sg_graph_set_begin(&edit, node);
+	if (error != cudaSuccess)
+		return sg_driver_result(error);
+	result = submit(params, edit.stream);
+	return sg_driver_result(sg_graph_set_end(&edit, (cudaError_t)result, node));
+}
+
+static CUresult change(CUgraphExec executable, CUgraphNode node, CUgraphNodeParams *params)
+{
+	struct sg_graph_edit edit;
+	CUresult result;
+	cudaError_t error;
+
+	if (is_fixed(params))
 		return CUDA_ERROR_INVALID_VALUE;
 	error = sg_graph_change_begin(&edit, executable);
 	if (error != cudaSuccess)
@@ -94,8 +143,37 @@ CUresult cuGraphAddNode_v2(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgra
 	const CUgraphEdgeData *dependencyData, size_t numDependencies, CUgraphNodeParams *nodeParams)
 {
 	SG_DRIVER(CUDA_ERROR_OUT_OF_MEMORY);
-	(void)dependencyData;
+	return add_with(phGraphNode, hGraph, dependencies,
+		(const cudaGraphEdgeData *)(const void *)dependencyData, numDependencies, nodeParams);
+}
+
+CUresult cuGraphAddNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies,
+	size_t numDependencies, CUgraphNodeParams *nodeParams)
+{
+	SG_DRIVER(CUDA_ERROR_OUT_OF_MEMORY);
 	return add(phGraphNode, hGraph, dependencies, numDependencies, nodeParams);
+}
+
+CUresult cuGraphNodeSetParams(CUgraphNode hNode, CUgraphNodeParams *nodeParams)
+{
+	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
+	return set(hNode, nodeParams);
+}
+
+CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *pHandle_out, CUgraph hGraph, CUcontext ctx,
+	unsigned int defaultLaunchValue, unsigned int flags)
+{
+	uint64_t handle = 0;
+	CUresult result;
+
+	SG_DRIVER(CUDA_ERROR_OUT_OF_MEMORY);
+	if (pHandle_out == NULL)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (ctx != NULL && sg_context_of(ctx) == NULL)
+		return CUDA_ERROR_INVALID_CONTEXT;
+	result = sg_driver_result(sg_condition_create(&handle, hGraph, defaultLaunchValue, flags));
+	*pHandle_out = handle;
+	return result;
 }
 
 CUresult cuGraphExecNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, CUgraphNodeParams *nodeParams)
@@ -232,7 +310,7 @@ CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNod
 CUresult cuGraphAddChildGraphNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies,
 	size_t numDependencies, CUgraph childGraph)
 {
-	const CUgraphNodeParams params = of_graph(childGraph);
+	CUgraphNodeParams params = of_graph(childGraph);
 
 	SG_DRIVER(CUDA_ERROR_OUT_OF_MEMORY);
 	return add(phGraphNode, hGraph, dependencies, numDependencies, &params);
@@ -240,7 +318,7 @@ CUresult cuGraphAddChildGraphNode(CUgraphNode *phGraphNode, CUgraph hGraph, cons
 
 CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, CUgraph childGraph)
 {
-	const CUgraphNodeParams params = of_graph(childGraph);
+	CUgraphNodeParams params = of_graph(childGraph);
 
 	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
 	return change(hGraphExec, hNode, &params);
@@ -249,17 +327,158 @@ CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec hGraphExec, CUgraphNode 
 CUresult cuGraphAddEmptyNode(
 	CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies)
 {
-	const CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_EMPTY};
+	CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_EMPTY};
 
 	SG_DRIVER(CUDA_ERROR_OUT_OF_MEMORY);
 	return add(phGraphNode, hGraph, dependencies, numDependencies, &params);
 }
 
-CUresult cuGraphNodeGetType(CUgraphNode hNode, CUgraphNodeType *type)
+/* ---- in the graph itself, host functions, events, memory ---- */
+
+CUresult cuGraphKernelNodeSetParams_v2(CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS_v2 *nodeParams)
 {
+	CUgraphNodeParams params;
+
 	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
-	if (hNode == NULL || type == NULL)
+	if (nodeParams == NULL)
 		return CUDA_ERROR_INVALID_VALUE;
-	*type = (CUgraphNodeType)sg_graph_node_type((const struct sg_node *)(const void *)hNode);
-	return CUDA_SUCCESS;
+	params = of_kernel(nodeParams);
+	return set(hNode, &params);
+}
+
+CUresult cuGraphMemcpyNodeSetParams(CUgraphNode hNode, const CUDA_MEMCPY3D *nodeParams)
+{
+	CUgraphNodeParams params;
+
+	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
+	if (nodeParams == NULL)
+		return CUDA_ERROR_INVALID_VALUE;
+	params = of_copy(nodeParams);
+	return set(hNode, &params);
+}
+
+CUresult cuGraphMemsetNodeSetParams(CUgraphNode hNode, const CUDA_MEMSET_NODE_PARAMS_v1 *nodeParams)
+{
+	CUgraphNodeParams params;
+
+	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
+	if (nodeParams == NULL)
+		return CUDA_ERROR_INVALID_VALUE;
+	params = of_set(nodeParams);
+	return set(hNode, &params);
+}
+
+static CUgraphNodeParams of_host(const CUDA_HOST_NODE_PARAMS_v1 *params)
+{
+	CUgraphNodeParams all = {.type = CU_GRAPH_NODE_TYPE_HOST};
+
+	all.host.fn = params->fn;
+	all.host.userData = params->userData;
+	return all;
+}
+
+CUresult cuGraphAddHostNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies,
+	size_t numDependencies, const CUDA_HOST_NODE_PARAMS_v1 *nodeParams)
+{
+	CUgraphNodeParams params;
+
+	SG_DRIVER(CUDA_ERROR_OUT_OF_MEMORY);
+	if (nodeParams == NULL)
+		return CUDA_ERROR_INVALID_VALUE;
+	params = of_host(nodeParams);
+	return add(phGraphNode, hGraph, dependencies, numDependencies, &params);
+}
+
+CUresult cuGraphHostNodeSetParams(CUgraphNode hNode, const CUDA_HOST_NODE_PARAMS_v1 *nodeParams)
+{
+	CUgraphNodeParams params;
+
+	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
+	if (nodeParams == NULL)
+		return CUDA_ERROR_INVALID_VALUE;
+	params = of_host(nodeParams);
+	return set(hNode, &params);
+}
+
+CUresult cuGraphExecHostNodeSetParams(
+	CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_HOST_NODE_PARAMS_v1 *nodeParams)
+{
+	CUgraphNodeParams params;
+
+	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
+	if (nodeParams == NULL)
+		return CUDA_ERROR_INVALID_VALUE;
+	params = of_host(nodeParams);
+	return change(hGraphExec, hNode, &params);
+}
+
+static CUgraphNodeParams of_event(CUgraphNodeType type, CUevent event)
+{
+	CUgraphNodeParams all = {.type = type};
+
+	if (type == CU_GRAPH_NODE_TYPE_WAIT_EVENT)
+		all.eventWait.event = event;
+	else
+		all.eventRecord.event = event;
+	return all;
+}
+
+CUresult cuGraphAddEventRecordNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies,
+	size_t numDependencies, CUevent event)
+{
+	CUgraphNodeParams params = of_event(CU_GRAPH_NODE_TYPE_EVENT_RECORD, event);
+
+	SG_DRIVER(CUDA_ERROR_OUT_OF_MEMORY);
+	return add(phGraphNode, hGraph, dependencies, numDependencies, &params);
+}
+
+CUresult cuGraphAddEventWaitNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies,
+	size_t numDependencies, CUevent event)
+{
+	CUgraphNodeParams params = of_event(CU_GRAPH_NODE_TYPE_WAIT_EVENT, event);
+
+	SG_DRIVER(CUDA_ERROR_OUT_OF_MEMORY);
+	return add(phGraphNode, hGraph, dependencies, numDependencies, &params);
+}
+
+CUresult cuGraphExecEventRecordNodeSetEvent(CUgraphExec hGraphExec, CUgraphNode hNode, CUevent event)
+{
+	CUgraphNodeParams params = of_event(CU_GRAPH_NODE_TYPE_EVENT_RECORD, event);
+
+	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
+	return change(hGraphExec, hNode, &params);
+}
+
+CUresult cuGraphExecEventWaitNodeSetEvent(CUgraphExec hGraphExec, CUgraphNode hNode, CUevent event)
+{
+	CUgraphNodeParams params = of_event(CU_GRAPH_NODE_TYPE_WAIT_EVENT, event);
+
+	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
+	return change(hGraphExec, hNode, &params);
+}
+
+CUresult cuGraphAddMemAllocNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies,
+	size_t numDependencies, CUDA_MEM_ALLOC_NODE_PARAMS_v1 *nodeParams)
+{
+	CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC};
+	CUresult result;
+
+	SG_DRIVER(CUDA_ERROR_OUT_OF_MEMORY);
+	if (nodeParams == NULL)
+		return CUDA_ERROR_INVALID_VALUE;
+	params.alloc.bytesize = nodeParams->bytesize;
+	result = add(phGraphNode, hGraph, dependencies, numDependencies, &params);
+	if (result == CUDA_SUCCESS)
+		nodeParams->dptr = params.alloc.dptr;
+	return result;
+}
+
+CUresult cuGraphAddMemFreeNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies,
+	size_t numDependencies, CUdeviceptr dptr)
+{
+	CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_MEM_FREE};
+
+	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
+	params.free.dptr = dptr;
+	return add(phGraphNode, hGraph, dependencies, numDependencies, &params);
 }

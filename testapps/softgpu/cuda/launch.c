@@ -47,16 +47,25 @@ CUresult cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDi
 	return sg_driver_launch(f, &launch, extra, hStream);
 }
 
+static struct sg_launch launch_of(const CUlaunchConfig *config)
+{
+	struct sg_launch launch = {.grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
+		.block = {config->blockDimX, config->blockDimY, config->blockDimZ},
+		.shared_bytes = config->sharedMemBytes};
+
+	sg_launch_attributes(&launch, config->attrs, config->numAttrs);
+	return launch;
+}
+
 CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **kernelParams, void **extra)
 {
-	struct sg_launch launch = {.args = kernelParams};
+	struct sg_launch launch;
 
 	SG_DRIVER(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
 	if (config == NULL || (config->numAttrs > 0 && config->attrs == NULL))
 		return CUDA_ERROR_INVALID_VALUE;
-	launch.shared_bytes = config->sharedMemBytes;
-	launch.grid = (dim3){config->gridDimX, config->gridDimY, config->gridDimZ};
-	launch.block = (dim3){config->blockDimX, config->blockDimY, config->blockDimZ};
+	launch = launch_of(config);
+	launch.args = kernelParams;
 	return sg_driver_launch(f, &launch, extra, config->hStream);
 }
 
@@ -71,4 +80,30 @@ CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned int gridDimX, unsigned
 
 	SG_DRIVER(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
 	return sg_driver_launch(f, &launch, NULL, hStream);
+}
+
+/* What a launch of clusters of that kernel could be, by one of the questions that there are. */
+static CUresult ask_of_clusters(int *answer, CUfunction func, const CUlaunchConfig *config,
+	cudaError_t (*ask)(int *, const struct sg_kernel *, const struct sg_launch *))
+{
+	struct sg_launch launch;
+
+	if (sg_kernel_of(func) == NULL)
+		return CUDA_ERROR_INVALID_HANDLE;
+	if (config == NULL)
+		return CUDA_ERROR_INVALID_VALUE;
+	launch = launch_of(config);
+	return sg_driver_result(ask(answer, sg_kernel_of(func), &launch));
+}
+
+CUresult cuOccupancyMaxActiveClusters(int *numClusters, CUfunction func, const CUlaunchConfig *config)
+{
+	SG_DRIVER(CUDA_ERROR_INVALID_HANDLE);
+	return ask_of_clusters(numClusters, func, config, sg_kernel_clusters);
+}
+
+CUresult cuOccupancyMaxPotentialClusterSize(int *clusterSize, CUfunction func, const CUlaunchConfig *config)
+{
+	SG_DRIVER(CUDA_ERROR_INVALID_HANDLE);
+	return ask_of_clusters(clusterSize, func, config, sg_kernel_largest_cluster);
 }

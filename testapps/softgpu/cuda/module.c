@@ -300,7 +300,7 @@ CUresult cuKernelGetParamCount(CUkernel kernel, size_t *paramCount)
 
 /* By number: 0 threads per block, 1 to 3 shared, constant and local bytes, 4 registers, 5 and 6 versions. */
 static const int attributes[] = {1024, 0, 0, 0, 32, 90, 90, 0, 49152, -1};
-#define ATTRIBUTE_LIMIT 16
+#define ATTRIBUTE_LIMIT SG_KERNEL_ATTRIBUTE_LIMIT
 
 static CUresult attribute_of(int *value, int attribute, const void *handle)
 {
@@ -308,20 +308,20 @@ static CUresult attribute_of(int *value, int attribute, const void *handle)
 		return CUDA_ERROR_INVALID_HANDLE;
 	if (value == NULL || attribute < 0 || attribute >= ATTRIBUTE_LIMIT)
 		return CUDA_ERROR_INVALID_VALUE;
-	*value = attribute < (int)(sizeof(attributes) / sizeof(attributes[0])) ? attributes[attribute] : 0;
+	if (attribute >= SG_KERNEL_SHARED_BYTES &&
+		sg_kernel_of(handle)->attribute[attribute - SG_KERNEL_SHARED_BYTES])
+		*value = sg_kernel_of(handle)->attribute[attribute - SG_KERNEL_SHARED_BYTES];
+	else
+		*value = attribute < (int)(sizeof(attributes) / sizeof(attributes[0])) ? attributes[attribute]
+										       : 0;
 	return CUDA_SUCCESS;
 }
 
 static CUresult set_attribute(const void *handle, int attribute, int value)
 {
-	if (sg_kernel_of(handle) == NULL)
-		return CUDA_ERROR_INVALID_HANDLE;
-	/* 8 and 9: dynamic shared memory, and the preferred part of it in percent (-1: default). */
-	if (attribute < 8 || attribute >= ATTRIBUTE_LIMIT ||
-		(attribute == 8 && (value < 0 || value > 232448)) ||
-		(attribute == 9 && (value < -1 || value > 100)))
-		return CUDA_ERROR_INVALID_VALUE;
-	return CUDA_SUCCESS;
+	return sg_kernel_of(handle) == NULL
+		       ? CUDA_ERROR_INVALID_HANDLE
+		       : sg_driver_result(sg_kernel_set(sg_kernel_of(handle), attribute, value));
 }
 
 CUresult cuFuncGetAttribute(int *pi, CUfunction_attribute attrib, CUfunction hfunc)

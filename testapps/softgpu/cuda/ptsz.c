@@ -92,6 +92,10 @@ PER_THREAD(cuStreamBeginCapture_v2, _ptsz, (CUstream, hStream, CUstreamCaptureMo
 PER_THREAD(cuStreamBeginCaptureToGraph, _ptsz, (CUstream, hStream, CUgraph, hGraph,
 	const CUgraphNode *, dependencies, const CUgraphEdgeData *, dependencyData, size_t, numDependencies,
 	CUstreamCaptureMode, mode))
+PER_THREAD(cuStreamUpdateCaptureDependencies, _ptsz, (CUstream, hStream, CUgraphNode *, dependencies,
+	size_t, numDependencies, unsigned int, flags))
+PER_THREAD(cuStreamUpdateCaptureDependencies_v2, _ptsz, (CUstream, hStream, CUgraphNode *, dependencies,
+	const CUgraphEdgeData *, dependencyData, size_t, numDependencies, unsigned int, flags))
 PER_THREAD(cuStreamEndCapture, _ptsz, (CUstream, hStream, CUgraph *, phGraph))
 PER_THREAD(cuStreamIsCapturing, _ptsz, (CUstream, hStream, CUstreamCaptureStatus *, captureStatus))
 PER_THREAD(cuStreamGetCaptureInfo, _ptsz, (CUstream, hStream, CUstreamCaptureStatus *, captureStatus_out,

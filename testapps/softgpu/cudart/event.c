@@ -54,3 +54,15 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 	SG_ENTER(cudaErrorInvalidResourceHandle);
 	return sg_result(sg_stream_wait_event(stream, event, flags));
 }
+
+cudaError_t cudaIpcGetEventHandle(cudaIpcEventHandle_t *handle, cudaEvent_t event)
+{
+	SG_ENTER(cudaErrorInvalidValue);
+	return sg_result(sg_event_share(handle, event));
+}
+
+cudaError_t cudaIpcOpenEventHandle(cudaEvent_t *event, cudaIpcEventHandle_t handle)
+{
+	SG_ENTER(cudaErrorInvalidValue);
+	return sg_result(sg_event_open(event, &handle));
+}

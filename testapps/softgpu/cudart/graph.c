@@ -10,30 +10,29 @@ cudaError_t cudaGraphCreate(cudaGraph_t *pGraph, unsigned int flags)
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *pGraphExec, cudaGraph_t graph, unsigned long long flags)
 {
 	SG_ENTER(cudaErrorMemoryAllocation);
-	(void)flags;
-	return sg_result(sg_graph_instantiate_handle(pGraphExec, graph));
+	return sg_result(sg_graph_instantiate_handle(pGraphExec, graph, flags));
 }
 
 cudaError_t cudaGraphInstantiateWithFlags(
 	cudaGraphExec_t *pGraphExec, cudaGraph_t graph, unsigned long long flags)
 {
 	SG_ENTER(cudaErrorMemoryAllocation);
-	(void)flags;
-	return sg_result(sg_graph_instantiate_handle(pGraphExec, graph));
+	return sg_result(sg_graph_instantiate_handle(pGraphExec, graph, flags));
 }
 
 cudaError_t cudaGraphExecUpdate(
 	cudaGraphExec_t hGraphExec, cudaGraph_t hGraph, cudaGraphExecUpdateResultInfo *resultInfo)
 {
+	struct sg_graph_difference difference;
 	cudaError_t error;
 
 	SG_ENTER(cudaErrorInvalidValue);
 	if (resultInfo == NULL)
 		return sg_result(cudaErrorInvalidValue);
-	error = sg_graph_update(hGraphExec, hGraph);
-	resultInfo->result = (__typeof__(resultInfo->result))sg_graph_update_verdict(error);
-	resultInfo->errorNode = NULL;
-	resultInfo->errorFromNode = NULL;
+	error = sg_graph_update(hGraphExec, hGraph, &difference);
+	resultInfo->result = (__typeof__(resultInfo->result))(int)difference.what;
+	resultInfo->errorNode = (cudaGraphNode_t)(uintptr_t)difference.node;
+	resultInfo->errorFromNode = (cudaGraphNode_t)(uintptr_t)difference.from;
 	return sg_result(error);
 }
 
@@ -51,7 +50,7 @@ cudaError_t cudaGraphInstantiateWithParams(
 	SG_ENTER(cudaErrorMemoryAllocation);
 	if (instantiateParams == NULL)
 		return sg_result(cudaErrorInvalidValue);
-	error = sg_graph_instantiate_handle(pGraphExec, graph);
+	error = sg_graph_instantiate_handle(pGraphExec, graph, instantiateParams->flags);
 	instantiateParams->errNode_out = NULL;
 	/* 0: done, 1: failed */
 	instantiateParams->result_out = error != cudaSuccess;

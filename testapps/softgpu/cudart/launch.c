@@ -25,13 +25,25 @@ cudaError_t cudaLaunchCooperativeKernel(
 	return sg_result(launch(sg_kernel_find(func), gridDim, blockDim, args, sharedMem, stream));
 }
 
+static struct sg_launch launch_of(const cudaLaunchConfig_t *config)
+{
+	struct sg_launch what = {
+		.grid = config->gridDim, .block = config->blockDim, .shared_bytes = config->dynamicSmemBytes};
+
+	sg_launch_attributes(&what, config->attrs, config->numAttrs);
+	return what;
+}
+
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *func, void **args)
 {
+	struct sg_launch what;
+
 	SG_ENTER(cudaErrorLaunchOutOfResources);
-	if (config == NULL)
+	if (config == NULL || (config->numAttrs > 0 && config->attrs == NULL))
 		return sg_result(cudaErrorInvalidValue);
-	return sg_result(launch(sg_kernel_find(func), config->gridDim, config->blockDim, args,
-		config->dynamicSmemBytes, config->stream));
+	what = launch_of(config);
+	what.args = args;
+	return sg_result(sg_kernel_launch(sg_kernel_find(func), &what, config->stream));
 }
 
 /* ---- what the code behind kernel<<<...>>>() calls; a cudaKernel_t is a struct sg_kernel ---- */
@@ -111,14 +123,12 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attr, const void *f
 
 cudaError_t cudaFuncSetAttribute(const void *func, enum cudaFuncAttribute attr, int value)
 {
+	struct sg_kernel *kernel;
+
 	SG_ENTER(cudaErrorInvalidDeviceFunction);
-	if (sg_kernel_find(func) == NULL)
-		return sg_result(cudaErrorInvalidDeviceFunction);
-	/* 8 and 9: dynamic shared memory, and the preferred part of it in percent (-1: default). */
-	if (((int)attr == 8 && (value < 0 || value > 232448)) ||
-		((int)attr == 9 && (value < -1 || value > 100)) || (int)attr < 8)
-		return sg_result(cudaErrorInvalidValue);
-	return cudaSuccess;
+	kernel = sg_kernel_find(func);
+	return sg_result(
+		kernel == NULL ? cudaErrorInvalidDeviceFunction : sg_kernel_set(kernel, (int)attr, value));
 }
 
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(
@@ -139,4 +149,34 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
 	if (sg_kernel_find(func) == NULL)
 		return sg_result(cudaErrorInvalidDeviceFunction);
 	return sg_result(sg_kernel_occupancy(numBlocks, blockSize, dynamicSMemSize));
+}
+
+/* What a launch of clusters of that kernel could be, by one of the questions that there are. */
+static cudaError_t ask_of_clusters(int *answer, const void *func, const cudaLaunchConfig_t *config,
+	cudaError_t (*ask)(int *, const struct sg_kernel *, const struct sg_launch *))
+{
+	const struct sg_kernel *kernel;
+	struct sg_launch what;
+
+	if (config == NULL)
+		return cudaErrorInvalidValue;
+	kernel = sg_kernel_find(func);
+	if (kernel == NULL)
+		return cudaErrorInvalidDeviceFunction;
+	what = launch_of(config);
+	return ask(answer, kernel, &what);
+}
+
+cudaError_t cudaOccupancyMaxActiveClusters(
+	int *numClusters, const void *func, const cudaLaunchConfig_t *launchConfig)
+{
+	SG_ENTER(cudaErrorInvalidDeviceFunction);
+	return sg_result(ask_of_clusters(numClusters, func, launchConfig, sg_kernel_clusters));
+}
+
+cudaError_t cudaOccupancyMaxPotentialClusterSize(
+	int *clusterSize, const void *func, const cudaLaunchConfig_t *launchConfig)
+{
+	SG_ENTER(cudaErrorInvalidDeviceFunction);
+	return sg_result(ask_of_clusters(clusterSize, func, launchConfig, sg_kernel_largest_cluster));
 }

@@ -70,6 +70,9 @@ PER_THREAD(cudaStreamBeginCapture, _ptsz, (cudaStream_t, handle, enum cudaStream
 PER_THREAD(cudaStreamBeginCaptureToGraph, _ptsz, (cudaStream_t, handle, cudaGraph_t, graph,
 	const cudaGraphNode_t *, dependencies, const cudaGraphEdgeData *, dependencyData,
 	size_t, numDependencies, enum cudaStreamCaptureMode, mode))
+PER_THREAD(cudaStreamUpdateCaptureDependencies, _ptsz, (cudaStream_t, stream,
+	cudaGraphNode_t *, dependencies, const cudaGraphEdgeData *, dependencyData, size_t, numDependencies,
+	unsigned int, flags))
 PER_THREAD(cudaStreamEndCapture, _ptsz, (cudaStream_t, handle, cudaGraph_t *, pGraph))
 PER_THREAD(cudaStreamIsCapturing, _ptsz, (cudaStream_t, handle,
 	enum cudaStreamCaptureStatus *, pCaptureStatus))

@@ -140,14 +140,19 @@ const struct sg_shape *sg_body_shape(const struct sg_body *op, int role)
 	return tensor == NULL ? NULL : &tensor->shape;
 }
 
-/* The role of an attribute, or -1. */
-static int find_role(const struct sg_kind *kind, cudnnBackendAttributeName_t name)
+/* The role of an attribute, or -1; where several share a name, the one of the type. */
+static int find_role(
+	const struct sg_kind *kind, cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type)
 {
-	for (int role = 0; role < kind->rule_count; role++) {
-		if (kind->rules[role].name == name)
-			return role;
+	int found = -1;
+
+	for (int role = kind->rule_count - 1; role >= 0; role--) {
+		if (kind->rules[role].name != name)
+			continue;
+		if (found < 0 || type_fits(kind->rules[role].type, type))
+			found = role;
 	}
-	return -1;
+	return found;
 }
 
 static bool kind_fits(const struct sg_rule *rule, const struct sg_kind *kind)
@@ -329,7 +334,7 @@ cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t descriptor,
 	if (descriptor == NULL)
 		return SG_STATUS_NULL_POINTER;
 	body = ((struct sg_descriptor *)descriptor)->body;
-	role = find_role(body->kind, attributeName);
+	role = find_role(body->kind, attributeName, attributeType);
 	if (body->is_finalized || role < 0)
 		return CUDNN_STATUS_BAD_PARAM;
 	rule = &body->kind->rules[role];
@@ -389,7 +394,8 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t const descriptor
 {
 	const struct sg_rule *rule;
 	const struct sg_value *value;
-	const struct sg_body *body;
+	struct sg_body *body;
+	cudnnStatus_t status;
 	int64_t count;
 	int role;
 
@@ -399,7 +405,13 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t const descriptor
 	body = ((const struct sg_descriptor *)descriptor)->body;
 	if (!body->is_finalized)
 		return CUDNN_STATUS_NOT_INITIALIZED;
-	role = find_role(body->kind, attributeName);
+	if (attributeName == CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION &&
+		body->kind->type == CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR) {
+		status = sg_plan_write(body);
+		if (status != CUDNN_STATUS_SUCCESS)
+			return status;
+	}
+	role = find_role(body->kind, attributeName, attributeType);
 	if (role < 0 || requestedElementCount < 0)
 		return CUDNN_STATUS_BAD_PARAM;
 	rule = &body->kind->rules[role];

@@ -12,12 +12,13 @@
 
 #include <stdatomic.h>
 
+#include "backend_later.h"
 #include "convolution_plan.h"
 #include "cudnn_private.h"
 
 #pragma GCC visibility push(hidden)
 
-#define SG_ROLES_MAX 18
+#define SG_ROLES_MAX 24
 
 /* What cuDNN 9 answers in place of the plain BAD_PARAM and NOT_SUPPORTED where it can be more precise. */
 #define SG_STATUS_NULL_POINTER ((cudnnStatus_t)2002)
@@ -50,7 +51,9 @@ enum sg_tensor_role {
 	SG_TENSOR_VECTOR_COUNT,
 	SG_TENSOR_VECTOR_DIM,
 	SG_TENSOR_REORDERING,
-	SG_TENSOR_RAGGED
+	SG_TENSOR_RAGGED,
+	SG_TENSOR_MULTIPLIER,
+	SG_TENSOR_CONSTANT
 };
 
 enum sg_conv_role {
@@ -111,7 +114,49 @@ enum sg_matmul_op_role {
 
 enum sg_reduction_role { SG_REDUCTION_OPERATOR, SG_REDUCTION_TYPE, SG_REDUCTION_DETERMINISTIC };
 enum sg_reduction_op_role { SG_REDUCTION_OP_X, SG_REDUCTION_OP_Y, SG_REDUCTION_OP_DESC };
-enum sg_reshape_role { SG_RESHAPE_X, SG_RESHAPE_Y };
+enum sg_reshape_role { SG_RESHAPE_X, SG_RESHAPE_Y, SG_RESHAPE_MODE };
+
+/* What other distributions than Bernoulli's have is accepted, and they are refused. */
+enum sg_rng_role {
+	SG_RNG_DISTRIBUTION,
+	SG_RNG_PROBABILITY,
+	SG_RNG_MEAN,
+	SG_RNG_DEVIATION,
+	SG_RNG_MOST,
+	SG_RNG_LEAST
+};
+
+/* The seed is a tensor or a number, under one attribute. */
+enum sg_rng_op_role { SG_RNG_OP_Y, SG_RNG_OP_DESC, SG_RNG_OP_SEED, SG_RNG_OP_OFFSET, SG_RNG_OP_FIXED_SEED };
+
+enum sg_paged_role { SG_PAGED_CONTAINER, SG_PAGED_Y, SG_PAGED_LENGTH, SG_PAGED_TABLE };
+
+/* The last two are of attention as one operation alone, whose sequences end before the tensors do. */
+enum sg_softmax_role {
+	SG_SOFTMAX_X,
+	SG_SOFTMAX_Y,
+	SG_SOFTMAX_STATS,
+	SG_SOFTMAX_LARGEST,
+	SG_SOFTMAX_SUM,
+	SG_SOFTMAX_SINK,
+	SG_SOFTMAX_LOG2,
+	SG_SOFTMAX_LENGTH_Q,
+	SG_SOFTMAX_LENGTH_KV
+};
+
+/* Lengths may be given as such or summed up from the first sequence on. */
+enum sg_band_role {
+	SG_BAND_X,
+	SG_BAND_Y,
+	SG_BAND_OTHERWISE,
+	SG_BAND_LENGTH_Q,
+	SG_BAND_LENGTH_KV,
+	SG_BAND_LEFT,
+	SG_BAND_RIGHT,
+	SG_BAND_COMPARISON,
+	SG_BAND_SUM_Q,
+	SG_BAND_SUM_KV
+};
 
 enum sg_resample_role {
 	SG_RESAMPLE_MODE,
@@ -218,13 +263,24 @@ enum sg_sdpa_forward_role {
 	SG_SDPA_MASK,
 	SG_SDPA_PAGES_K,
 	SG_SDPA_PAGES_V,
+	SG_SDPA_SUM_Q,
+	SG_SDPA_SUM_KV,
+	SG_SDPA_SEED,
+	SG_SDPA_OFFSET,
+	SG_SDPA_DUMP,
+	SG_SDPA_DROPOUT,
+	SG_SDPA_SUBGRAPH,
+	SG_SDPA_SUBGRAPH_IN,
+	SG_SDPA_SUBGRAPH_OUT,
+	SG_SDPA_SOFTMAX,
+	SG_SDPA_UNFUSE,
 	SG_SDPA_DQ = SG_SDPA_MASK,
 	SG_SDPA_DK,
 	SG_SDPA_DV,
 	SG_SDPA_DO
 };
 
-enum sg_graph_role { SG_GRAPH_OPS, SG_GRAPH_HANDLE, SG_GRAPH_DYNAMIC, SG_GRAPH_ENGINES };
+enum sg_graph_role { SG_GRAPH_OPS, SG_GRAPH_HANDLE, SG_GRAPH_DYNAMIC, SG_GRAPH_OVERRIDE, SG_GRAPH_ENGINES };
 enum sg_engine_role {
 	SG_ENGINE_GRAPH,
 	SG_ENGINE_INDEX,
@@ -250,7 +306,8 @@ enum sg_plan_role {
 	SG_PLAN_DEVICE,
 	SG_PLAN_WORKSPACE,
 	SG_PLAN_COMPUTED,
-	SG_PLAN_RUN_ONLY
+	SG_PLAN_RUN_ONLY,
+	SG_PLAN_TEXT
 };
 enum sg_pack_role { SG_PACK_UIDS, SG_PACK_POINTERS, SG_PACK_WORKSPACE, SG_PACK_INTERMEDIATES };
 
@@ -290,6 +347,10 @@ struct sg_kind {
 /* NULL for a kind that we do not have. */
 const struct sg_kind *sg_kind_find(cudnnBackendDescriptorType_t type);
 
+/* The rows of the table that attention is made of: backend_kind_attention.c. */
+extern const struct sg_kind sg_attention_kinds[];
+extern const size_t sg_attention_kind_count;
+
 struct sg_value {
 	int64_t count;  /* 0: not set */
 	void *elements; /* owned; of descriptors: struct sg_body *, each a reference */
@@ -304,6 +365,7 @@ struct sg_body {
 	atomic_int references;
 	bool is_finalized;
 	struct sg_shape shape;      /* of a tensor, once finalised */
+	unsigned char constant[8];  /* of a tensor whose value is given with it, once finalised */
 	struct sg_program *program; /* of an operation graph, once finalised; owned */
 	struct sg_value value[SG_ROLES_MAX];
 };
@@ -338,8 +400,12 @@ struct sg_graph_tensor {
 	struct sg_shape shape; /* as described */
 	struct sg_shape work;  /* the floats that steps compute with */
 	bool is_virtual, is_by_value, is_read, is_written;
-	bool is_added_to; /* the step that writes it reads it first */
-	bool is_in_place; /* steps use the caller's memory; else the scratch memory at `at` */
+	bool is_added_to;  /* the step that writes it reads it first */
+	bool is_in_place;  /* steps use the caller's memory; else the scratch memory at `at` */
+	bool has_constant; /* by value, and known when the graph was made */
+	unsigned char constant[8];
+	int ragged; /* the tensor of the offsets at which its sequences begin; -1: none */
+	int64_t multiplier;
 	size_t at;
 };
 
@@ -347,14 +413,28 @@ struct sg_graph_tensor {
 struct sg_operands {
 	const struct sg_shape *shape[SG_ROLES_MAX];
 	float *data[SG_ROLES_MAX]; /* NULL: the operation has none */
-	void *scratch;             /* sg_step.scratch_bytes, aligned to 64 */
+	/* As they are stored: of types that floats cannot hold. NULL for virtual ones. */
+	const void *stored[SG_ROLES_MAX];
+	cudnnDataType_t type[SG_ROLES_MAX];
+	void *scratch; /* sg_step.scratch_bytes, aligned to 64 */
+};
+
+/* What the search for attention looks at (backend_mask.c). */
+enum sg_step_kind {
+	SG_STEP_OTHER,
+	SG_STEP_PRODUCT,
+	SG_STEP_EXPONENTIAL,
+	SG_STEP_POINTWISE,
+	SG_STEP_BAND,
+	SG_STEP_PAGES
 };
 
 struct sg_step {
 	/* Computes; 0, or -1 when that failed. Runs on a worker thread. */
 	int (*run)(const struct sg_step *step, const struct sg_operands *operands);
 	int tensor[SG_ROLES_MAX]; /* by role; -1: none */
-	struct sg_cost cost;      /* for itself, without bytes: they are the program's */
+	enum sg_step_kind kind;
+	struct sg_cost cost; /* for itself, without bytes: they are the program's */
 	size_t scratch_bytes;
 	union {
 		struct {
@@ -367,6 +447,17 @@ struct sg_step {
 			float lower, upper, slope, elu, softplus, swish, alpha1, alpha2;
 		} pointwise;
 		float padding; /* matmul */
+		struct {
+			bool is_view;          /* the same memory with its dimensions in another order */
+			int from[SG_DIMS_MAX]; /* of a view: which dimension of x each one of y is */
+		} reshape;
+		struct {
+			double probability;
+			bool has_seed;
+			uint64_t seed;
+		} rng;
+		bool is_log2;                    /* softmax: stats are logarithms to the base of 2 */
+		cudnnPointwiseMode_t comparison; /* band */
 		cudnnReduceTensorOp_t reduction;
 		struct {
 			struct cudnnPoolingStruct pooling;
@@ -381,8 +472,11 @@ struct sg_step {
 /* An operation graph made ready. What it takes to run it is two arrays without pointers to anything that may
  * go. */
 struct sg_program {
-	cudnnStatus_t status; /* not SUCCESS: no engine can do it, for this reason */
-	struct sg_cost cost;  /* of a run */
+	cudnnStatus_t status;           /* not SUCCESS: no engine can do it, for this reason */
+	struct sg_cost cost;            /* of a run */
+	bool is_attention;              /* its products lie around a softmax */
+	int queries, keys;              /* of attention */
+	int query_lengths, key_lengths; /* of attention: the tensors that say how long sequences are; -1 */
 	int tensor_count, step_count;
 	struct sg_graph_tensor *tensor;
 	struct sg_step *step; /* in an order in which everything is there when it is read */
@@ -403,6 +497,23 @@ void sg_program_free(struct sg_program *program);
  */
 cudnnStatus_t sg_program_execute(cudnnHandle_t handle, const struct sg_program *program, bool uses_workspace,
 	const struct sg_body *pack);
+
+/* A scalar that is passed by value, as it is stored. */
+float sg_scalar_load(const void *stored, cudnnDataType_t type);
+
+/* Finds out whether a program is attention, and puts its cost in (backend_mask.c). */
+void sg_attention_find(struct sg_program *program);
+
+/* The share of the scores that are computed, as tiles without any that the masks keep are left out. value: of
+ * each tensor that is passed by value, where it is stored. */
+double sg_attention_share(const struct sg_program *program, const void *const *value);
+
+/*
+ * Attention as one operation is made of others, at most sg_sdpa_parts of them: they are put at the end of a
+ * list, which has a reference to each, also where the status is not SUCCESS.
+ */
+int sg_sdpa_parts(const struct sg_body *op);
+cudnnStatus_t sg_sdpa_expand(const struct sg_body *op, struct sg_body **list, int *count);
 
 /* While a program is made: the tensors that a step of `build` will see. */
 const struct sg_shape *sg_build_shape(const struct sg_build *build, const struct sg_step *step, int role);
@@ -425,6 +536,11 @@ cudnnStatus_t sg_engine_finalize(struct sg_body *engine);
 cudnnStatus_t sg_heur_finalize(struct sg_body *heur);
 cudnnStatus_t sg_config_finalize(struct sg_body *config);
 cudnnStatus_t sg_plan_finalize(struct sg_body *plan);
+
+/* Gives a plan its text, with which another one can be made in this process: backend_text.c. Any thread. */
+cudnnStatus_t sg_plan_write(struct sg_body *plan);
+/* Gives a plan that has a text the engine that the text means: NOT_SUPPORTED where another process wrote it. */
+cudnnStatus_t sg_plan_read(struct sg_body *plan);
 cudnnStatus_t sg_pack_finalize(struct sg_body *pack);
 cudnnStatus_t sg_convolution_finalize(struct sg_body *convolution);
 cudnnStatus_t sg_resample_finalize(struct sg_body *resample);
@@ -452,8 +568,19 @@ cudnnStatus_t sg_bn_finalize_build(const struct sg_body *op, struct sg_build *bu
 cudnnStatus_t sg_bn_weights_finalize(struct sg_body *op);
 cudnnStatus_t sg_bn_weights_build(const struct sg_body *op, struct sg_build *build, struct sg_step *step);
 cudnnStatus_t sg_sdpa_finalize(struct sg_body *op);
-cudnnStatus_t sg_sdpa_forward_build(const struct sg_body *op, struct sg_build *build, struct sg_step *step);
-cudnnStatus_t sg_sdpa_backward_build(const struct sg_body *op, struct sg_build *build, struct sg_step *step);
+cudnnStatus_t sg_sdpa_build(const struct sg_body *op, struct sg_build *build, struct sg_step *step);
+cudnnStatus_t sg_rng_op_build(const struct sg_body *op, struct sg_build *build, struct sg_step *step);
+cudnnStatus_t sg_paged_op_finalize(struct sg_body *op);
+cudnnStatus_t sg_paged_op_build(const struct sg_body *op, struct sg_build *build, struct sg_step *step);
+cudnnStatus_t sg_softmax_op_finalize(struct sg_body *op);
+cudnnStatus_t sg_softmax_op_build(const struct sg_body *op, struct sg_build *build, struct sg_step *step);
+cudnnStatus_t sg_band_op_finalize(struct sg_body *op);
+cudnnStatus_t sg_band_op_build(const struct sg_body *op, struct sg_build *build, struct sg_step *step);
+
+/* How long a sequence is, by a tensor with a number for each, or with the sums of those before it and one
+ * more; `otherwise` where the operation has none. */
+int64_t sg_length_at(
+	const struct sg_operands *operands, int role, int64_t batch, int batches, int64_t otherwise);
 
 /* y = the reduction of x along the dimensions in which y has size 1. */
 void sg_reduce_floats(cudnnReduceTensorOp_t op, const struct sg_shape *x_shape, const float *x,

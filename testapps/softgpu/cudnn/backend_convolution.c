@@ -115,7 +115,7 @@ cudnnStatus_t sg_convolution_op_build(const struct sg_body *op, struct sg_build 
 	step->cost = sg_cost_convolution(&key,
 		sg_cost_matrix_type(sg_build_stored(build, step, SG_CONV_OP_X)->type,
 			(cudnnDataType_t)sg_body_int(convolution, SG_CONV_TYPE), CUDNN_DEFAULT_MATH),
-		false);
+		sg_build_stored(build, step, SG_CONV_OP_X)->type, false);
 	step->by.convolution.alpha = sg_body_real(op, SG_CONV_OP_ALPHA);
 	step->by.convolution.beta = sg_body_real(op, SG_CONV_OP_BETA);
 	step->by.convolution.plan = sg_convolution_plan_get(&key);

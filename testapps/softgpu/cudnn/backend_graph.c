@@ -99,9 +99,10 @@ static cudnnStatus_t find_support(const struct sg_body *tensor)
 	if (sg_type_bytes(tensor->shape.type) == 0)
 		return SG_STATUS_DATA_TYPE;
 	if (sg_body_int(tensor, SG_TENSOR_VECTOR_COUNT) != 1 ||
-		sg_body_int(tensor, SG_TENSOR_REORDERING) != 0 ||
-		sg_body_at(tensor, SG_TENSOR_RAGGED, 0) != NULL)
+		sg_body_int(tensor, SG_TENSOR_REORDERING) != 0)
 		return SG_STATUS_LAYOUT;
+	if (sg_body_at(tensor, SG_TENSOR_RAGGED, 0) != NULL && tensor->shape.ndims != 4)
+		return SG_STATUS_SHAPE;
 	return is_by_value && sg_shape_count(&tensor->shape) > 1 ? SG_STATUS_SHAPE : CUDNN_STATUS_SUCCESS;
 }
 
@@ -111,9 +112,14 @@ static void fill_tensor(struct sg_graph_tensor *tensor, const struct sg_body *bo
 	tensor->alignment = sg_body_int(body, SG_TENSOR_ALIGNMENT);
 	tensor->shape = body->shape;
 	tensor->is_virtual = sg_body_int(body, SG_TENSOR_VIRTUAL) != 0;
-	tensor->is_by_value = sg_body_int(body, SG_TENSOR_BY_VALUE) != 0;
-	tensor->is_in_place =
-		!tensor->is_virtual && !tensor->is_by_value && body->shape.type == CUDNN_DATA_FLOAT;
+	tensor->has_constant = body->value[SG_TENSOR_CONSTANT].count > 0;
+	tensor->is_by_value = sg_body_int(body, SG_TENSOR_BY_VALUE) != 0 || tensor->has_constant;
+	memcpy(tensor->constant, body->constant, sizeof(tensor->constant));
+	tensor->ragged = -1;
+	tensor->multiplier = sg_body_int(body, SG_TENSOR_MULTIPLIER);
+	tensor->is_in_place = !tensor->is_virtual && !tensor->is_by_value &&
+			      body->shape.type == CUDNN_DATA_FLOAT &&
+			      sg_body_at(body, SG_TENSOR_RAGGED, 0) == NULL;
 	tensor->work = tensor->is_in_place ? body->shape : packed_like(&body->shape);
 }
 
@@ -121,8 +127,9 @@ static void fill_tensor(struct sg_graph_tensor *tensor, const struct sg_body *bo
 static int find_tensor(struct sg_build *build, const struct sg_body *body)
 {
 	struct sg_program *program = build->program;
+	const struct sg_body *ragged = sg_body_at(body, SG_TENSOR_RAGGED, 0);
 	int64_t uid = sg_body_int(body, SG_TENSOR_UID);
-	int i = 0;
+	int i = 0, offsets;
 
 	while (i < program->tensor_count &&
 		!(build->body[i] == body || (uid != -1 && program->tensor[i].uid == uid)))
@@ -135,7 +142,12 @@ static int find_tensor(struct sg_build *build, const struct sg_body *body)
 	program->tensor_count++;
 	if (program->status == CUDNN_STATUS_SUCCESS)
 		program->status = find_support(body);
-	return i;
+	/* Between steps sequences lie at their full length. */
+	if (ragged == NULL || program->tensor[i].is_virtual)
+		return i;
+	offsets = find_tensor(build, ragged);
+	program->tensor[i].ragged = offsets;
+	return offsets < 0 ? -1 : i;
 }
 
 /* Notes which tensors an operation has, and which of them it writes. */
@@ -181,8 +193,9 @@ static bool is_ready(const struct sg_build *build, int number, const bool *is_do
 	return true;
 }
 
-/* Sorts the steps; BAD_PARAM where they go in a circle or a virtual tensor comes from nowhere. */
-static cudnnStatus_t order_steps(struct sg_build *build)
+/* Sorts the steps; BAD_PARAM where they go in a circle or a virtual tensor comes from nowhere, unless that is
+ * where an operation's subgraph begins: it has no handle, and no engine. */
+static cudnnStatus_t order_steps(struct sg_build *build, const struct sg_body *graph)
 {
 	struct sg_program *program = build->program;
 	struct sg_step *sorted = calloc((size_t)program->step_count, sizeof(*sorted));
@@ -206,74 +219,189 @@ static cudnnStatus_t order_steps(struct sg_build *build)
 	free(program->step);
 	program->step = sorted;
 	for (int t = 0; t < program->tensor_count; t++) {
-		if (program->tensor[t].is_virtual && !program->tensor[t].is_written)
+		if (!program->tensor[t].is_virtual || program->tensor[t].is_written)
+			continue;
+		if (graph->value[SG_GRAPH_HANDLE].count > 0)
 			return CUDNN_STATUS_BAD_PARAM;
+		program->status = SG_STATUS_GRAPH_PATTERN;
 	}
 	return count == program->step_count ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_BAD_PARAM;
 }
 
-static size_t reserve(struct sg_program *program, size_t bytes)
+static size_t rounded(size_t bytes)
 {
-	size_t at = program->scratch_bytes;
+	return (bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+}
 
-	program->scratch_bytes += (bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+/* When a tensor's scratch memory is in use: from the one step to the other. What is loaded is there before
+ * the first, what is stored until after the last. */
+struct life {
+	int first, last;
+	size_t bytes;
+};
+
+static struct life life_of(const struct sg_program *program, int t)
+{
+	const struct sg_graph_tensor *tensor = &program->tensor[t];
+	struct life life = {-1, -1, rounded((size_t)sg_shape_count(&tensor->work) * sizeof(float))};
+	bool is_met = !tensor->is_virtual;
+
+	for (int s = 0; s < program->step_count; s++) {
+		for (int role = 0; role < SG_ROLES_MAX; role++) {
+			if (program->step[s].tensor[role] != t)
+				continue;
+			life.first = is_met ? life.first : s;
+			life.last = s;
+			is_met = true;
+		}
+	}
+	if (!tensor->is_virtual && tensor->is_written)
+		life.last = program->step_count;
+	return life;
+}
+
+/* The lowest place that is free while the tensor lives; `placed` tensors have theirs. */
+static size_t find_room(const struct sg_program *program, const struct life *life, int t)
+{
+	size_t at = 0;
+
+	for (bool moves = true; moves;) {
+		moves = false;
+		for (int other = 0; other < t; other++) {
+			size_t begin = program->tensor[other].at, end = begin + life[other].bytes;
+
+			if (program->tensor[other].is_in_place || life[other].last < life[t].first ||
+				life[t].last < life[other].first || end <= at || at + life[t].bytes <= begin)
+				continue;
+			at = end;
+			moves = true;
+		}
+	}
 	return at;
 }
 
-static void reserve_scratch(struct sg_program *program)
+/* Scores are large, and few of their tensors are needed at a time. */
+static cudnnStatus_t reserve_scratch(struct sg_program *program)
 {
+	struct life *life = calloc((size_t)program->tensor_count + 1, sizeof(*life));
 	size_t most = 0;
 
+	if (life == NULL)
+		return CUDNN_STATUS_ALLOC_FAILED;
 	for (int t = 0; t < program->tensor_count; t++) {
 		struct sg_graph_tensor *tensor = &program->tensor[t];
 
-		if (!tensor->is_in_place)
-			tensor->at = reserve(program, (size_t)sg_shape_count(&tensor->work) * sizeof(float));
+		if (tensor->is_in_place)
+			continue;
+		life[t] = life_of(program, t);
+		tensor->at = find_room(program, life, t);
+		if (tensor->at + life[t].bytes > program->step_scratch_at)
+			program->step_scratch_at = tensor->at + life[t].bytes;
 	}
+	free(life);
 	for (int s = 0; s < program->step_count; s++)
 		most = program->step[s].scratch_bytes > most ? program->step[s].scratch_bytes : most;
-	program->step_scratch_at = reserve(program, most);
+	program->scratch_bytes = program->step_scratch_at + rounded(most);
+	return CUDNN_STATUS_SUCCESS;
 }
 
-static cudnnStatus_t build_steps(struct sg_build *build, const struct sg_body *graph)
+/* The operations of a graph, with what they are made of in their places. */
+struct operations {
+	struct sg_body **op; /* each a reference */
+	int count;
+};
+
+static bool is_whole_attention(const struct sg_body *op)
+{
+	return op->kind->type == CUDNN_BACKEND_OPERATION_SDPA_FWD_DESCRIPTOR ||
+	       op->kind->type == CUDNN_BACKEND_OPERATION_SDPA_BWD_DESCRIPTOR;
+}
+
+/* Where an operation cannot be taken apart for another reason than memory, the program's status says so. */
+static cudnnStatus_t list_operations(
+	struct sg_program *program, const struct sg_body *graph, struct operations *operations)
+{
+	int64_t count = graph->value[SG_GRAPH_OPS].count;
+	size_t room = (size_t)count;
+
+	for (int64_t i = 0; i < count; i++) {
+		const struct sg_body *op = sg_body_at(graph, SG_GRAPH_OPS, i);
+
+		room += is_whole_attention(op) ? (size_t)sg_sdpa_parts(op) : 0;
+	}
+	operations->op = calloc(room, sizeof(struct sg_body *));
+	if (operations->op == NULL)
+		return CUDNN_STATUS_ALLOC_FAILED;
+	for (int64_t i = 0; i < count && program->status == CUDNN_STATUS_SUCCESS; i++) {
+		struct sg_body *op = sg_body_at(graph, SG_GRAPH_OPS, i);
+
+		if (is_whole_attention(op))
+			program->status = sg_sdpa_expand(op, operations->op, &operations->count);
+		else
+			operations->op[operations->count++] = sg_body_keep(op);
+	}
+	return program->status == CUDNN_STATUS_ALLOC_FAILED ? CUDNN_STATUS_ALLOC_FAILED
+							    : CUDNN_STATUS_SUCCESS;
+}
+
+static cudnnStatus_t build_steps(
+	struct sg_build *build, const struct sg_body *graph, const struct operations *operations)
 {
 	struct sg_program *program = build->program;
-	int64_t count = graph->value[SG_GRAPH_OPS].count;
 	cudnnStatus_t status = CUDNN_STATUS_SUCCESS;
 
-	program->step_count = (int)count;
-	for (int s = 0; status == CUDNN_STATUS_SUCCESS && s < count; s++)
-		status = find_tensors(build, sg_body_at(graph, SG_GRAPH_OPS, s), s);
-	for (int s = 0;
-		status == CUDNN_STATUS_SUCCESS && program->status == CUDNN_STATUS_SUCCESS && s < count; s++) {
-		const struct sg_body *op = sg_body_at(graph, SG_GRAPH_OPS, s);
-
-		program->status = op->kind->build(op, build, &program->step[s]);
-	}
+	program->step_count = operations->count;
+	for (int s = 0; status == CUDNN_STATUS_SUCCESS && s < operations->count; s++)
+		status = find_tensors(build, operations->op[s], s);
+	for (int s = 0; status == CUDNN_STATUS_SUCCESS && program->status == CUDNN_STATUS_SUCCESS &&
+			s < operations->count;
+		s++)
+		program->status = operations->op[s]->kind->build(operations->op[s], build, &program->step[s]);
 	if (status == CUDNN_STATUS_SUCCESS)
-		status = order_steps(build);
+		status = order_steps(build, graph);
+	if (status == CUDNN_STATUS_SUCCESS)
+		status = reserve_scratch(program);
 	if (status == CUDNN_STATUS_SUCCESS) {
-		reserve_scratch(program);
 		program->cost = sg_cost_program(program);
+		sg_attention_find(program);
 	}
 	return status;
 }
 
+/* Each tensor may have another one of offsets. */
+static cudnnStatus_t make_room(struct sg_build *build, size_t step_count)
+{
+	struct sg_program *program = build->program;
+	size_t tensor_count = 2 * step_count * SG_ROLES_MAX;
+
+	build->body = calloc(tensor_count, sizeof(struct sg_body *));
+	build->writer = calloc(tensor_count, sizeof(*build->writer));
+	program->tensor = calloc(tensor_count, sizeof(*program->tensor));
+	program->step = calloc(step_count, sizeof(*program->step));
+	return build->body != NULL && build->writer != NULL && program->tensor != NULL &&
+			       program->step != NULL
+		       ? CUDNN_STATUS_SUCCESS
+		       : CUDNN_STATUS_ALLOC_FAILED;
+}
+
 struct sg_program *sg_program_make(const struct sg_body *graph, cudnnStatus_t *status)
 {
-	size_t step_count = (size_t)graph->value[SG_GRAPH_OPS].count;
 	struct sg_program *program = calloc(1, sizeof(*program));
 	struct sg_build build = {.program = program};
+	struct operations operations = {NULL, 0};
 
 	*status = CUDNN_STATUS_ALLOC_FAILED;
 	if (program == NULL)
 		return NULL;
-	build.body = calloc(step_count * SG_ROLES_MAX, sizeof(struct sg_body *));
-	build.writer = calloc(step_count * SG_ROLES_MAX, sizeof(*build.writer));
-	program->tensor = calloc(step_count * SG_ROLES_MAX, sizeof(*program->tensor));
-	program->step = calloc(step_count, sizeof(*program->step));
-	if (build.body != NULL && build.writer != NULL && program->tensor != NULL && program->step != NULL)
-		*status = build_steps(&build, graph);
+	*status = list_operations(program, graph, &operations);
+	if (*status == CUDNN_STATUS_SUCCESS && program->status == CUDNN_STATUS_SUCCESS) {
+		*status = make_room(&build, (size_t)operations.count);
+		if (*status == CUDNN_STATUS_SUCCESS)
+			*status = build_steps(&build, graph, &operations);
+	}
+	for (int i = 0; i < operations.count; i++)
+		sg_body_drop(operations.op[i]);
+	free(operations.op);
 	free(build.body);
 	free(build.writer);
 	if (*status == CUDNN_STATUS_SUCCESS)

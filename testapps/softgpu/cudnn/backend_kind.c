@@ -4,48 +4,7 @@
  * The one idea: a row says all that is common to attributes: name, type, number of elements, which kind a
  * descriptor must be of, which tensors an operation writes.
  */
-#include "backend.h"
-
-#define NUMBER(role, attribute, kept_type, least, most) \
-	[role] = {.name = CUDNN_ATTR_##attribute, .type = (kept_type), .min = (least), .max = (most)}
-/* One element that has a value when it was not set. */
-#define DEFAULT(role, attribute, kept_type, value) \
-	[role] = {.name = CUDNN_ATTR_##attribute, \
-		.type = (kept_type), \
-		.max = 1, \
-		.flags = SG_RULE_FALLBACK, \
-		.fallback = (value)}
-#define ANSWER(role, attribute, kept_type, most) \
-	[role] = {.name = CUDNN_ATTR_##attribute, .type = (kept_type), .max = (most), .flags = SG_RULE_ANSWER}
-#define PART(role, attribute, kind, least) \
-	[role] = {.name = CUDNN_ATTR_##attribute, \
-		.type = CUDNN_TYPE_BACKEND_DESCRIPTOR, \
-		.min = (least), \
-		.max = 1, \
-		.of = CUDNN_BACKEND_##kind##_DESCRIPTOR}
-#define PARTS(role, attribute, kind, rule_flags) \
-	[role] = {.name = CUDNN_ATTR_##attribute, \
-		.type = CUDNN_TYPE_BACKEND_DESCRIPTOR, \
-		.max = INT32_MAX, \
-		.flags = (rule_flags), \
-		.of = CUDNN_BACKEND_##kind##_DESCRIPTOR}
-#define READ(role, attribute) PART(role, attribute, TENSOR, 1)
-#define MAY_READ(role, attribute) PART(role, attribute, TENSOR, 0)
-#define WRITTEN(role, attribute, least) \
-	[role] = {.name = CUDNN_ATTR_##attribute, \
-		.type = CUDNN_TYPE_BACKEND_DESCRIPTOR, \
-		.min = (least), \
-		.max = 1, \
-		.flags = SG_RULE_OUTPUT, \
-		.of = CUDNN_BACKEND_TENSOR_DESCRIPTOR}
-#define WRITES(role, attribute) WRITTEN(role, attribute, 1)
-#define MAY_WRITE(role, attribute) WRITTEN(role, attribute, 0)
-
-#define INT64 CUDNN_TYPE_INT64
-#define DATA_TYPE CUDNN_TYPE_DATA_TYPE
-#define BOOLEAN CUDNN_TYPE_BOOLEAN
-#define REAL SG_TYPE_REAL
-#define WHOLE SG_TYPE_WHOLE
+#include "backend_rules.h"
 
 /* ---- tensors and what operations refer to ---- */
 
@@ -61,6 +20,8 @@ static const struct sg_rule tensor_rules[] = {
 	DEFAULT(SG_TENSOR_VECTOR_DIM, TENSOR_VECTORIZED_DIMENSION, INT64, -1),
 	DEFAULT(SG_TENSOR_REORDERING, TENSOR_REORDERING_MODE, CUDNN_TYPE_TENSOR_REORDERING_MODE, 0),
 	MAY_READ(SG_TENSOR_RAGGED, TENSOR_RAGGED_OFFSET_DESC),
+	DEFAULT(SG_TENSOR_MULTIPLIER, TENSOR_RAGGED_OFFSET_MULTIPLIER, INT64, 1),
+	NUMBER(SG_TENSOR_CONSTANT, TENSOR_CONSTANT_VALUE, CUDNN_TYPE_VOID_PTR, 0, 1),
 };
 
 static const struct sg_rule conv_rules[] = {
@@ -171,6 +132,7 @@ static const struct sg_rule reduction_op_rules[] = {
 static const struct sg_rule reshape_op_rules[] = {
 	READ(SG_RESHAPE_X, OPERATION_RESHAPE_XDESC),
 	WRITES(SG_RESHAPE_Y, OPERATION_RESHAPE_YDESC),
+	NUMBER(SG_RESHAPE_MODE, OPERATION_RESHAPE_MODE, CUDNN_TYPE_RESHAPE_MODE, 0, 1),
 };
 
 static const struct sg_rule resample_forward_rules[] = {
@@ -268,35 +230,6 @@ static const struct sg_rule bn_weights_rules[] = {
 	DEFAULT(SG_BNW_TYPE, OPERATION_BN_BWD_WEIGHTS_MATH_PREC, DATA_TYPE, CUDNN_DATA_FLOAT),
 };
 
-static const struct sg_rule sdpa_forward_rules[] = {
-	READ(SG_SDPA_Q, OPERATION_SDPA_FWD_QDESC),
-	READ(SG_SDPA_K, OPERATION_SDPA_FWD_KDESC),
-	READ(SG_SDPA_V, OPERATION_SDPA_FWD_VDESC),
-	WRITES(SG_SDPA_O, OPERATION_SDPA_FWD_ODESC),
-	MAY_WRITE(SG_SDPA_STATS, OPERATION_SDPA_FWD_STATSDESC),
-	MAY_READ(SG_SDPA_SCALE, OPERATION_SDPA_FWD_SCALEDESC),
-	MAY_READ(SG_SDPA_SEQ_Q, OPERATION_SDPA_FWD_SEQ_LEN_QDESC),
-	MAY_READ(SG_SDPA_SEQ_KV, OPERATION_SDPA_FWD_SEQ_LEN_KVDESC),
-	MAY_READ(SG_SDPA_MASK, OPERATION_SDPA_FWD_BLOCK_MASK_DESC),
-	MAY_READ(SG_SDPA_PAGES_K, OPERATION_SDPA_FWD_PAGE_TABLE_KDESC),
-	MAY_READ(SG_SDPA_PAGES_V, OPERATION_SDPA_FWD_PAGE_TABLE_VDESC),
-};
-
-static const struct sg_rule sdpa_backward_rules[] = {
-	READ(SG_SDPA_Q, OPERATION_SDPA_BWD_QDESC),
-	READ(SG_SDPA_K, OPERATION_SDPA_BWD_KDESC),
-	READ(SG_SDPA_V, OPERATION_SDPA_BWD_VDESC),
-	READ(SG_SDPA_O, OPERATION_SDPA_BWD_ODESC),
-	READ(SG_SDPA_STATS, OPERATION_SDPA_BWD_STATSDESC),
-	MAY_READ(SG_SDPA_SCALE, OPERATION_SDPA_BWD_SCALEDESC),
-	MAY_READ(SG_SDPA_SEQ_Q, OPERATION_SDPA_BWD_SEQ_LEN_QDESC),
-	MAY_READ(SG_SDPA_SEQ_KV, OPERATION_SDPA_BWD_SEQ_LEN_KVDESC),
-	WRITES(SG_SDPA_DQ, OPERATION_SDPA_BWD_DQDESC),
-	WRITES(SG_SDPA_DK, OPERATION_SDPA_BWD_DKDESC),
-	WRITES(SG_SDPA_DV, OPERATION_SDPA_BWD_DVDESC),
-	READ(SG_SDPA_DO, OPERATION_SDPA_BWD_DODDESC),
-};
-
 /* ---- from operations to an execution ---- */
 
 static const struct sg_rule graph_rules[] = {
@@ -307,6 +240,7 @@ static const struct sg_rule graph_rules[] = {
 		.of = -1},
 	NUMBER(SG_GRAPH_HANDLE, OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 0, 1),
 	DEFAULT(SG_GRAPH_DYNAMIC, OPERATIONGRAPH_IS_DYNAMIC_SHAPE_ENABLED, BOOLEAN, 0),
+	DEFAULT(SG_GRAPH_OVERRIDE, OPERATIONGRAPH_IS_OVERRIDE_SHAPE_ENABLED, BOOLEAN, 0),
 	ANSWER(SG_GRAPH_ENGINES, OPERATIONGRAPH_ENGINE_GLOBAL_COUNT, INT64, 1),
 };
 
@@ -338,13 +272,14 @@ static const struct sg_rule config_rules[] = {
 };
 
 static const struct sg_rule plan_rules[] = {
-	PART(SG_PLAN_CONFIG, EXECUTION_PLAN_ENGINE_CONFIG, ENGINECFG, 1),
+	PART(SG_PLAN_CONFIG, EXECUTION_PLAN_ENGINE_CONFIG, ENGINECFG, 0),
 	NUMBER(SG_PLAN_HANDLE, EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 0, 1),
 	PART(SG_PLAN_KERNEL_CACHE, EXECUTION_PLAN_KERNEL_CACHE, KERNEL_CACHE, 0),
 	PART(SG_PLAN_DEVICE, EXECUTION_PLAN_DEVICEPROP, DEVICEPROP, 0),
 	ANSWER(SG_PLAN_WORKSPACE, EXECUTION_PLAN_WORKSPACE_SIZE, INT64, 1),
 	ANSWER(SG_PLAN_COMPUTED, EXECUTION_PLAN_COMPUTED_INTERMEDIATE_UIDS, INT64, 0),
 	ANSWER(SG_PLAN_RUN_ONLY, EXECUTION_PLAN_RUN_ONLY_INTERMEDIATE_UIDS, INT64, 0),
+	NUMBER(SG_PLAN_TEXT, EXECUTION_PLAN_JSON_REPRESENTATION, CUDNN_TYPE_CHAR, 0, INT32_MAX),
 };
 
 static const struct sg_rule pack_rules[] = {
@@ -385,12 +320,6 @@ static const struct sg_rule device_rules[] = {
 	NUMBER(1, DEVICEPROP_HANDLE, CUDNN_TYPE_HANDLE, 0, 1),
 };
 
-#define KIND(of, rules, ...) \
-	{ \
-		CUDNN_BACKEND_##of##_DESCRIPTOR, (int)(sizeof(rules) / sizeof((rules)[0])), rules, \
-			__VA_ARGS__ \
-	}
-
 static const struct sg_kind kinds[] = {
 	KIND(TENSOR, tensor_rules, sg_tensor_finalize, NULL),
 	KIND(CONVOLUTION, conv_rules, sg_convolution_finalize, NULL),
@@ -418,8 +347,6 @@ static const struct sg_kind kinds[] = {
 	KIND(OPERATION_BN_FINALIZE_STATISTICS, bn_finalize_rules, sg_bn_finalize_finalize,
 		sg_bn_finalize_build),
 	KIND(OPERATION_BN_BWD_WEIGHTS, bn_weights_rules, sg_bn_weights_finalize, sg_bn_weights_build),
-	KIND(OPERATION_SDPA_FWD, sdpa_forward_rules, sg_sdpa_finalize, sg_sdpa_forward_build),
-	KIND(OPERATION_SDPA_BWD, sdpa_backward_rules, sg_sdpa_finalize, sg_sdpa_backward_build),
 	KIND(OPERATIONGRAPH, graph_rules, sg_graph_finalize, NULL),
 	KIND(ENGINE, engine_rules, sg_engine_finalize, NULL),
 	KIND(ENGINEHEUR, heur_rules, sg_heur_finalize, NULL),
@@ -439,6 +366,10 @@ const struct sg_kind *sg_kind_find(cudnnBackendDescriptorType_t type)
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		if (kinds[i].type == type)
 			return &kinds[i];
+	}
+	for (size_t i = 0; i < sg_attention_kind_count; i++) {
+		if (sg_attention_kinds[i].type == type)
+			return &sg_attention_kinds[i];
 	}
 	return NULL;
 }

@@ -111,6 +111,16 @@ static float *find_matrix(
 	return data;
 }
 
+/* All of a matrix. */
+static void fill(const struct sg_matrix *matrix, int64_t rows, int64_t columns, float value)
+{
+	for (int64_t i = 0; i < rows; i++) {
+		for (int64_t j = 0; j < columns; j++)
+			matrix->data[i * matrix->row + j * matrix->column] = value;
+	}
+}
+
+/* Where a batch position has lengths of its own, what is after them is not multiplied, nor read. */
 static int run_matmul(const struct sg_step *step, const struct sg_operands *operands)
 {
 	struct sg_matrix matrix[3];
@@ -120,8 +130,13 @@ static int run_matmul(const struct sg_step *step, const struct sg_operands *oper
 	int64_t count = sg_shape_count(c) / c->dim[last] / c->dim[last - 1];
 	int status = 0;
 
-	(void)step;
 	for (int64_t i = 0; status == 0 && i < count; i++) {
+		int batches = last > 1 ? c->dim[0] : 1;
+		int64_t batch = i / (count / batches);
+		int64_t m = sg_length_at(operands, SG_MATMUL_OP_M, batch, batches, c->dim[last - 1]);
+		int64_t n = sg_length_at(operands, SG_MATMUL_OP_N, batch, batches, c->dim[last]);
+		int64_t k = sg_length_at(operands, SG_MATMUL_OP_K, batch, batches, a->dim[last]);
+
 		for (int t = SG_MATMUL_OP_A; t <= SG_MATMUL_OP_C; t++) {
 			const struct sg_shape *shape = operands->shape[t];
 
@@ -129,8 +144,13 @@ static int run_matmul(const struct sg_step *step, const struct sg_operands *oper
 			matrix[t].row = shape->stride[last - 1];
 			matrix[t].column = shape->stride[last];
 		}
-		status = sg_multiply(c->dim[last - 1], c->dim[last], a->dim[last], &matrix[SG_MATMUL_OP_A],
-			&matrix[SG_MATMUL_OP_B], &matrix[SG_MATMUL_OP_C], false);
+		if (m < c->dim[last - 1] || n < c->dim[last])
+			fill(&matrix[SG_MATMUL_OP_C], c->dim[last - 1], c->dim[last], step->by.padding);
+		if (k == 0)
+			fill(&matrix[SG_MATMUL_OP_C], m, n, 0);
+		else if (m > 0 && n > 0)
+			status = sg_multiply(m, n, k, &matrix[SG_MATMUL_OP_A], &matrix[SG_MATMUL_OP_B],
+				&matrix[SG_MATMUL_OP_C], false);
 	}
 	return status;
 }
@@ -140,10 +160,11 @@ cudnnStatus_t sg_matmul_op_build(const struct sg_body *op, struct sg_build *buil
 	const struct sg_shape *a = sg_build_stored(build, step, SG_MATMUL_OP_A);
 	const struct sg_shape *c = sg_build_stored(build, step, SG_MATMUL_OP_C);
 
-	if (sg_body_at(op, SG_MATMUL_OP_M, 0) != NULL || sg_body_at(op, SG_MATMUL_OP_N, 0) != NULL ||
-		sg_body_at(op, SG_MATMUL_OP_K, 0) != NULL || sg_body_int(op, SG_MATMUL_OP_BATCHES) != 1)
+	if (sg_body_int(op, SG_MATMUL_OP_BATCHES) != 1)
 		return CUDNN_STATUS_NOT_SUPPORTED;
 	step->run = run_matmul;
+	step->kind = SG_STEP_PRODUCT;
+	step->by.padding = (float)sg_body_real(sg_body_at(op, SG_MATMUL_OP_DESC, 0), 1);
 	step->cost =
 		sg_cost_matmul(a, c, (cudnnDataType_t)sg_body_int(sg_body_at(op, SG_MATMUL_OP_DESC, 0), 0));
 	return CUDNN_STATUS_SUCCESS;
@@ -151,11 +172,40 @@ cudnnStatus_t sg_matmul_op_build(const struct sg_body *op, struct sg_build *buil
 
 /* ---- reductions ---- */
 
+/* Neighbours may be reduced in groups, as heads that share keys are: y's dimensions divide x's. */
 cudnnStatus_t sg_reduction_op_finalize(struct sg_body *op)
 {
-	return sg_shape_broadcasts(sg_body_shape(op, SG_REDUCTION_OP_Y), sg_body_shape(op, SG_REDUCTION_OP_X))
-		       ? CUDNN_STATUS_SUCCESS
-		       : CUDNN_STATUS_BAD_PARAM;
+	const struct sg_shape *x = sg_body_shape(op, SG_REDUCTION_OP_X);
+	const struct sg_shape *y = sg_body_shape(op, SG_REDUCTION_OP_Y);
+	int groups = 0;
+
+	if (x->ndims != y->ndims)
+		return CUDNN_STATUS_BAD_PARAM;
+	for (int d = 0; d < x->ndims; d++) {
+		if (x->dim[d] % y->dim[d] != 0)
+			return CUDNN_STATUS_BAD_PARAM;
+		groups += y->dim[d] > 1 && y->dim[d] < x->dim[d];
+	}
+	return x->ndims + groups <= SG_DIMS_MAX ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_NOT_SUPPORTED;
+}
+
+/* Gives each dimension that is reduced in groups another one beside it, of the places in a group. */
+static void split_groups(struct sg_shape *x, struct sg_shape *y)
+{
+	for (int d = 0; d < x->ndims; d++) {
+		int group = x->dim[d] / y->dim[d];
+
+		if (y->dim[d] == 1 || group == 1)
+			continue;
+		for (int e = x->ndims; e > d + 1; e--) {
+			x->dim[e] = x->dim[e - 1], x->stride[e] = x->stride[e - 1];
+			y->dim[e] = y->dim[e - 1], y->stride[e] = y->stride[e - 1];
+		}
+		x->ndims = ++y->ndims;
+		x->dim[d + 1] = group, x->stride[d + 1] = x->stride[d];
+		y->dim[d + 1] = 1, y->stride[d + 1] = y->stride[d];
+		x->dim[d] = y->dim[d], x->stride[d] *= group;
+	}
 }
 
 /* What goes on to the result that was there: sums in double where a whole row goes into one number. */
@@ -261,8 +311,10 @@ void sg_reduce_floats(cudnnReduceTensorOp_t op, const struct sg_shape *x_shape, 
 
 static int run_reduction(const struct sg_step *step, const struct sg_operands *operands)
 {
-	sg_reduce_floats(step->by.reduction, operands->shape[SG_REDUCTION_OP_X],
-		operands->data[SG_REDUCTION_OP_X], operands->shape[SG_REDUCTION_OP_Y],
+	struct sg_shape x = *operands->shape[SG_REDUCTION_OP_X], y = *operands->shape[SG_REDUCTION_OP_Y];
+
+	split_groups(&x, &y);
+	sg_reduce_floats(step->by.reduction, &x, operands->data[SG_REDUCTION_OP_X], &y,
 		operands->data[SG_REDUCTION_OP_Y]);
 	return 0;
 }
@@ -297,22 +349,63 @@ static int64_t offset_of(const struct sg_shape *shape, int64_t element)
 	return offset;
 }
 
-/* Elements keep their number in the order of the dimensions. */
+/* Finds for each dimension of y the one of x that it is; false where y is not x with its dimensions
+ * exchanged. */
+static bool find_view(const struct sg_shape *x, const struct sg_shape *y, int *from)
+{
+	unsigned taken = 0;
+
+	for (int d = 0; x->ndims == y->ndims && d < y->ndims; d++) {
+		int e = 0;
+
+		while (e < x->ndims &&
+			(taken >> e & 1 || x->dim[e] != y->dim[d] || x->stride[e] != y->stride[d]))
+			e++;
+		if (e == x->ndims)
+			return false;
+		taken |= 1u << e;
+		from[d] = e;
+	}
+	return x->ndims == y->ndims;
+}
+
+static void row_copy(int64_t n, void *const *at, const int64_t *step, const void *context)
+{
+	(void)context;
+	for (int64_t i = 0; i < n; i++)
+		((float *)at[1])[i * step[1]] = ((const float *)at[0])[i * step[0]];
+}
+
+/* Elements of a view stay in their places; else they keep their number in the order of the dimensions. */
 static int run_reshape(const struct sg_step *step, const struct sg_operands *operands)
 {
 	const struct sg_shape *x = operands->shape[SG_RESHAPE_X], *y = operands->shape[SG_RESHAPE_Y];
-	int64_t count = sg_shape_count(x);
+	struct sg_shape seen = *y;
+	const struct sg_shape *const shapes[] = {&seen, y};
+	struct sg_loop loop;
 
-	(void)step;
-	for (int64_t i = 0; i < count; i++)
-		operands->data[SG_RESHAPE_Y][offset_of(y, i)] = operands->data[SG_RESHAPE_X][offset_of(x, i)];
+	if (!step->by.reshape.is_view) {
+		for (int64_t i = 0; i < sg_shape_count(x); i++)
+			operands->data[SG_RESHAPE_Y][offset_of(y, i)] =
+				operands->data[SG_RESHAPE_X][offset_of(x, i)];
+		return 0;
+	}
+	for (int d = 0; d < y->ndims; d++)
+		seen.stride[d] = x->stride[step->by.reshape.from[d]];
+	sg_loop_init(&loop, y, 2, shapes);
+	sg_loop_run(&loop, (void *const[]){operands->data[SG_RESHAPE_X], operands->data[SG_RESHAPE_Y]},
+		row_copy, NULL);
 	return 0;
 }
 
 cudnnStatus_t sg_reshape_op_build(const struct sg_body *op, struct sg_build *build, struct sg_step *step)
 {
-	(void)op;
+	bool is_logical = op->value[SG_RESHAPE_MODE].count > 0 && sg_body_int(op, SG_RESHAPE_MODE) == 1;
+
 	step->run = run_reshape;
 	step->cost = sg_build_elements(build, step, SG_RESHAPE_X, SG_FLOPS_MOVE);
+	step->by.reshape.is_view =
+		!is_logical && find_view(sg_build_stored(build, step, SG_RESHAPE_X),
+				       sg_build_stored(build, step, SG_RESHAPE_Y), step->by.reshape.from);
 	return CUDNN_STATUS_SUCCESS;
 }

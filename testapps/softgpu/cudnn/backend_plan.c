@@ -7,6 +7,7 @@
 #include "backend.h"
 
 #include <limits.h>
+#include <string.h>
 
 enum { ENGINE_OWN_MEMORY, ENGINE_WORKSPACE, ENGINES };
 
@@ -31,14 +32,31 @@ static cudnnStatus_t fill_shape(struct sg_shape *shape, const struct sg_body *te
 	return CUDNN_STATUS_SUCCESS;
 }
 
+/* The caller's bytes need not be there for longer than the call. */
+static cudnnStatus_t keep_constant(struct sg_body *tensor)
+{
+	size_t bytes = sg_type_bytes(tensor->shape.type);
+
+	if (tensor->value[SG_TENSOR_CONSTANT].count == 0)
+		return CUDNN_STATUS_SUCCESS;
+	if (sg_shape_count(&tensor->shape) != 1 || bytes == 0 || bytes > sizeof(tensor->constant))
+		return CUDNN_STATUS_NOT_SUPPORTED;
+	memcpy(tensor->constant, *(void *const *)tensor->value[SG_TENSOR_CONSTANT].elements, bytes);
+	return CUDNN_STATUS_SUCCESS;
+}
+
 cudnnStatus_t sg_tensor_finalize(struct sg_body *tensor)
 {
 	int64_t alignment = sg_body_int(tensor, SG_TENSOR_ALIGNMENT);
+	cudnnStatus_t status;
 
 	if (tensor->value[SG_TENSOR_DIMS].count != tensor->value[SG_TENSOR_STRIDES].count || alignment <= 0 ||
 		(alignment & (alignment - 1)) != 0)
 		return CUDNN_STATUS_BAD_PARAM;
-	return fill_shape(&tensor->shape, tensor);
+	if (sg_body_int(tensor, SG_TENSOR_MULTIPLIER) <= 0)
+		return CUDNN_STATUS_BAD_PARAM;
+	status = fill_shape(&tensor->shape, tensor);
+	return status == CUDNN_STATUS_SUCCESS ? keep_constant(tensor) : status;
 }
 
 cudnnStatus_t sg_graph_finalize(struct sg_body *graph)
@@ -60,7 +78,9 @@ cudnnStatus_t sg_engine_finalize(struct sg_body *engine)
 
 	if (graph->program->status != CUDNN_STATUS_SUCCESS)
 		return graph->program->status;
-	return index >= 0 && index < ENGINES ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_BAD_PARAM;
+	/* Frontends know by heart which of the vendor's engines for attention is deterministic. */
+	return index >= 0 && (index < ENGINES || graph->program->is_attention) ? CUDNN_STATUS_SUCCESS
+									       : CUDNN_STATUS_BAD_PARAM;
 }
 
 static struct sg_body *make_config(struct sg_body *graph, int64_t index)
@@ -115,8 +135,14 @@ cudnnStatus_t sg_config_finalize(struct sg_body *config)
 
 cudnnStatus_t sg_plan_finalize(struct sg_body *plan)
 {
-	int64_t bytes = sg_body_int(sg_body_at(plan, SG_PLAN_CONFIG, 0), SG_CONFIG_WORKSPACE);
+	cudnnStatus_t status = CUDNN_STATUS_SUCCESS;
+	int64_t bytes;
 
+	if (plan->value[SG_PLAN_CONFIG].count == 0)
+		status = plan->value[SG_PLAN_TEXT].count > 0 ? sg_plan_read(plan) : CUDNN_STATUS_BAD_PARAM;
+	if (status != CUDNN_STATUS_SUCCESS)
+		return status;
+	bytes = sg_body_int(sg_body_at(plan, SG_PLAN_CONFIG, 0), SG_CONFIG_WORKSPACE);
 	return sg_body_put(plan, SG_PLAN_WORKSPACE, 1, &bytes);
 }
 

@@ -65,9 +65,11 @@ static bool knows_slope_from_y(int64_t mode)
 	       mode == CUDNN_POINTWISE_SIGMOID_BWD || mode == CUDNN_POINTWISE_ELU_BWD;
 }
 
+/* A scalar may have fewer dimensions than what it is repeated along. */
 static bool is_missing_or_fits(const struct sg_shape *shape, const struct sg_shape *to)
 {
-	return shape == NULL || sg_shape_broadcasts(shape, to);
+	return shape == NULL || (shape->ndims < to->ndims && sg_shape_count(shape) == 1) ||
+	       sg_shape_broadcasts(shape, to);
 }
 
 cudnnStatus_t sg_pointwise_op_finalize(struct sg_body *op)
@@ -323,6 +325,7 @@ cudnnStatus_t sg_pointwise_op_build(const struct sg_body *op, struct sg_build *b
 	step->run = is_gradient(mode) ? run_gradient : run_forward;
 	step->cost = sg_build_elements(
 		build, step, is_gradient(mode) ? SG_POINTWISE_OP_DX : SG_POINTWISE_OP_Y, SG_FLOPS_ONE);
+	step->kind = mode == CUDNN_POINTWISE_EXP ? SG_STEP_EXPONENTIAL : SG_STEP_POINTWISE;
 	step->by.pointwise.mode = (cudnnPointwiseMode_t)mode;
 	step->by.pointwise.axis = (int)axis;
 	step->by.pointwise.lower = real_or(pointwise, SG_POINTWISE_LOWER, 0);

@@ -53,6 +53,11 @@ static inline float load(const void *from, cudnnDataType_t type, int64_t i)
 	}
 }
 
+float sg_scalar_load(const void *stored, cudnnDataType_t type)
+{
+	return load(stored, type, 0);
+}
+
 static inline float clamp(float value, float low, float high)
 {
 	return value < low ? low : value > high ? high : value;
@@ -123,8 +128,13 @@ static void walk(const struct sg_shape *from_shape, const void *from, const stru
 
 /* ---- on the worker ---- */
 
-static int run_steps(
-	const struct job *job, const struct sg_graph_tensor *tensor, float *const *data, char *scratch)
+static const void *stored_at(const struct sg_graph_tensor *tensor, const union place *place)
+{
+	return tensor->is_virtual ? NULL : tensor->is_by_value ? place->value : place->pointer;
+}
+
+static int run_steps(const struct job *job, const struct sg_graph_tensor *tensor, const union place *place,
+	float *const *data, char *scratch)
 {
 	const struct sg_step *steps = (const void *)((const char *)job + job->steps_at);
 
@@ -137,11 +147,63 @@ static int run_steps(
 				continue;
 			operands.shape[role] = &tensor[step->tensor[role]].work;
 			operands.data[role] = data[step->tensor[role]];
+			operands.type[role] = tensor[step->tensor[role]].shape.type;
+			operands.stored[role] =
+				stored_at(&tensor[step->tensor[role]], &place[step->tensor[role]]);
 		}
 		if (step->run(step, &operands) != 0)
 			return -1;
 	}
 	return 0;
+}
+
+/* Sequences are along the second to last dimension, or the last one of keys that come turned. */
+static int sequence_dim(const struct sg_shape *shape)
+{
+	return shape->stride[3] > shape->stride[2] ? 3 : 2;
+}
+
+static int64_t offset_at(const struct sg_graph_tensor *offsets, const union place *place, int64_t i)
+{
+	const char *from = place->pointer;
+
+	if (offsets->shape.type == CUDNN_DATA_INT64)
+		return ((const int64_t *)(const void *)from)[i * offsets->shape.stride[0]];
+	return ((const int32_t *)(const void *)from)[i * offsets->shape.stride[0]];
+}
+
+/* Each sequence by itself, at its offset and up to where the next one begins: its tensor is zeros from there
+ * on, and what is stored there is the next one's. */
+static void convert_ragged(
+	const struct sg_graph_tensor *tensor, int t, const union place *place, float *data, bool back)
+{
+	const struct sg_graph_tensor *self = &tensor[t], *offsets = &tensor[self->ragged];
+	int along = sequence_dim(&self->shape);
+	size_t bytes = sg_type_bytes(self->shape.type);
+
+	if (!back)
+		memset(data, 0, (size_t)sg_shape_count(&self->work) * sizeof(float));
+	for (int batch = 0; batch < self->shape.dim[0]; batch++) {
+		struct sg_shape stored = self->shape, work = self->work;
+		int64_t at = offset_at(offsets, &place[self->ragged], batch) * self->multiplier;
+		int64_t count = stored.dim[along];
+		char *from = (char *)place[t].pointer + at * (int64_t)bytes;
+		float *to = data + batch * work.stride[0];
+
+		if (batch + 1 < offsets->shape.dim[0] && stored.stride[along] > 0)
+			count = (offset_at(offsets, &place[self->ragged], batch + 1) * self->multiplier -
+					at) /
+				stored.stride[along];
+		count = count > stored.dim[along] ? stored.dim[along] : count;
+		if (count <= 0)
+			continue;
+		stored.dim[0] = work.dim[0] = 1;
+		stored.dim[along] = work.dim[along] = (int)count;
+		if (back)
+			walk(&work, to, &stored, from, row_store, &stored.type);
+		else
+			walk(&stored, from, &work, to, row_load, &stored.type);
+	}
 }
 
 static void convert_all(
@@ -153,7 +215,9 @@ static void convert_all(
 		if (tensor[t].is_in_place || tensor[t].is_virtual ||
 			!(back ? tensor[t].is_written : tensor[t].is_read))
 			continue;
-		if (back)
+		if (tensor[t].ragged >= 0)
+			convert_ragged(tensor, t, place, data[t], back);
+		else if (back)
 			walk(&tensor[t].work, data[t], &tensor[t].shape, stored, row_store,
 				&tensor[t].shape.type);
 		else
@@ -178,13 +242,22 @@ static void run_job(void *arg)
 	for (int t = 0; t < job->tensor_count; t++)
 		data[t] = tensor[t].is_in_place ? place[t].pointer : (void *)(scratch + tensor[t].at);
 	convert_all(tensor, job->tensor_count, place, data, false);
-	if (run_steps(job, tensor, data, scratch) != 0)
+	if (run_steps(job, tensor, place, data, scratch) != 0)
 		sg_async_error(job->device, cudaErrorUnknown);
 	convert_all(tensor, job->tensor_count, place, data, true);
 	free(data);
 }
 
 /* ---- on the caller's thread ---- */
+
+/* Frontends put sequences' lengths one after the other, whatever alignment they describe them with. */
+static bool is_aligned(const struct sg_graph_tensor *tensor, const void *pointer)
+{
+	bool is_whole = tensor->shape.type == CUDNN_DATA_INT32 || tensor->shape.type == CUDNN_DATA_INT64;
+	uint64_t alignment = is_whole ? sg_type_bytes(tensor->shape.type) : (uint64_t)tensor->alignment;
+
+	return (uintptr_t)pointer % alignment == 0;
+}
 
 static cudnnStatus_t find_place(
 	const struct sg_graph_tensor *tensor, const struct sg_body *pack, union place *place)
@@ -194,6 +267,10 @@ static cudnnStatus_t find_place(
 	int64_t count = pack->value[SG_PACK_UIDS].count;
 	int64_t i = 0;
 
+	if (tensor->has_constant) {
+		memcpy(place->value, tensor->constant, sizeof(place->value));
+		return CUDNN_STATUS_SUCCESS;
+	}
 	while (i < count && uid[i] != tensor->uid)
 		i++;
 	if (i == count)
@@ -202,7 +279,7 @@ static cudnnStatus_t find_place(
 		return SG_STATUS_NULL_POINTER;
 	if (tensor->is_by_value)
 		memcpy(place->value, pointers[i], sg_type_bytes(tensor->shape.type));
-	else if ((uintptr_t)pointers[i] % (uint64_t)tensor->alignment != 0)
+	else if (!is_aligned(tensor, pointers[i]))
 		return SG_STATUS_MISALIGNED_POINTER;
 	else
 		place->pointer = pointers[i];
@@ -219,6 +296,22 @@ static cudnnStatus_t find_workspace(const struct sg_body *pack, void **workspace
 		return SG_STATUS_NULL_POINTER;
 	*workspace = (char *)given + (-(uintptr_t)given & (ALIGNMENT - 1));
 	return CUDNN_STATUS_SUCCESS;
+}
+
+/* What masks leave out is known when the scalars are. */
+static struct sg_cost cost_of(const struct sg_program *program, const union place *place)
+{
+	struct sg_cost cost = program->cost;
+	const void **value;
+
+	if (!program->is_attention)
+		return cost;
+	value = calloc((size_t)program->tensor_count + 1, sizeof(*value));
+	for (int t = 0; value != NULL && t < program->tensor_count; t++)
+		value[t] = program->tensor[t].is_by_value ? place[t].value : NULL;
+	cost.flops *= value == NULL ? 1 : sg_attention_share(program, value);
+	free(value);
+	return cost;
 }
 
 cudnnStatus_t sg_program_execute(cudnnHandle_t handle, const struct sg_program *program, bool uses_workspace,
@@ -247,8 +340,11 @@ cudnnStatus_t sg_program_execute(cudnnHandle_t handle, const struct sg_program *
 			status = find_place(
 				&program->tensor[t], pack, (union place *)(copy + job.places_at) + t);
 	}
-	if (status == CUDNN_STATUS_SUCCESS)
-		status = sg_cudnn_submit(handle, &program->cost, run_job, copy, bytes);
+	if (status == CUDNN_STATUS_SUCCESS) {
+		struct sg_cost cost = cost_of(program, (const union place *)(copy + job.places_at));
+
+		status = sg_cudnn_submit(handle, &cost, run_job, copy, bytes);
+	}
 	free(copy);
 	return status;
 }

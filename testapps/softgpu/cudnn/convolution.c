@@ -57,8 +57,9 @@ struct sg_cost sg_convolution_cost(
 {
 	const struct sg_convolution_key *key = sg_convolution_plan_key(plan);
 
-	return sg_cost_convolution(
-		key, sg_cost_matrix_type(key->shape[SG_CONVOLUTION_X].type, conv->compute, conv->math), adds);
+	cudnnDataType_t stored = key->shape[SG_CONVOLUTION_X].type;
+
+	return sg_cost_convolution(key, sg_cost_matrix_type(stored, conv->compute, conv->math), stored, adds);
 }
 
 /* Where the caller's workspace is used from: oneDNN wants it aligned. */

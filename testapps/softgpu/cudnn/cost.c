@@ -29,8 +29,8 @@ double sg_cost_bytes(const struct sg_shape *shape)
 struct sg_cost sg_cost_vector(
 	cudnnDataType_t type, double flops, int count, const struct sg_shape *const *operands)
 {
-	struct sg_cost cost = {
-		SG_COST_VECTOR, type == CUDNN_DATA_DOUBLE ? SG_COST_F64 : SG_COST_F32, flops, 0};
+	struct sg_cost cost = SG_COST(
+		SG_COST_VECTOR, type == CUDNN_DATA_DOUBLE ? SG_COST_F64 : SG_COST_F32, flops, 0);
 
 	for (int i = 0; i < count; i++)
 		cost.bytes += operands[i] != NULL ? sg_cost_bytes(operands[i]) : 0;
@@ -48,16 +48,63 @@ struct sg_cost sg_cost_elements(
 	return cost;
 }
 
-struct sg_cost sg_cost_convolution(const struct sg_convolution_key *key, enum sg_cost_type type, bool adds)
+/* Of one image, or of one filter. */
+static double count_places(const struct sg_shape *shape)
+{
+	double count = 1;
+
+	for (int d = 2; d < shape->ndims; d++)
+		count *= shape->dim[d];
+	return count;
+}
+
+static struct sg_geometry geometry_of(const struct sg_convolution_key *key, cudnnDataType_t stored)
+{
+	static const enum sg_work_kind works[] = {
+		[SG_CONVOLUTION_FORWARD] = SG_FORWARD,
+		[SG_CONVOLUTION_BACKWARD_DATA] = SG_BACKWARD_DATA,
+		[SG_CONVOLUTION_BACKWARD_FILTER] = SG_BACKWARD_FILTER,
+	};
+	const struct sg_shape *x = &key->shape[SG_CONVOLUTION_X], *w = &key->shape[SG_CONVOLUTION_W];
+	const struct sg_shape *y = &key->shape[SG_CONVOLUTION_Y];
+	struct sg_geometry geometry = {
+		.is_known = 1,
+		.work = works[key->kind],
+		.element_bytes = (int)sg_type_bytes(stored),
+		.count = key->groups,
+		.images = x->dim[0],
+		.channels = w->dim[1],
+		.pixels = count_places(x),
+		.filters = (double)w->dim[0] / key->groups,
+		.out_pixels = count_places(y),
+		.taps = count_places(w),
+		.stride = 1,
+		.is_channels_last = x->dim[1] > 1 && x->stride[1] == 1,
+	};
+
+	for (int d = 0; d < x->ndims - 2; d++)
+		geometry.stride *= key->stride[d];
+	geometry.alignment = sg_alignment(geometry.element_bytes, geometry.channels, geometry.filters);
+	return geometry;
+}
+
+struct sg_cost sg_cost_convolution(
+	const struct sg_convolution_key *key, enum sg_cost_type type, cudnnDataType_t stored, bool adds)
 {
 	static const enum sg_convolution_tensor written[] = {
 		[SG_CONVOLUTION_FORWARD] = SG_CONVOLUTION_Y,
 		[SG_CONVOLUTION_BACKWARD_DATA] = SG_CONVOLUTION_X,
 		[SG_CONVOLUTION_BACKWARD_FILTER] = SG_CONVOLUTION_W,
 	};
+	/* Depthwise, against the forward direction: channels last in 16 bits on an H200. */
+	static const struct sg_pace paces[] = {
+		[SG_CONVOLUTION_FORWARD] = {.flops = 1, .memory = 1},
+		[SG_CONVOLUTION_BACKWARD_DATA] = {.flops = 0.52, .memory = 1},
+		[SG_CONVOLUTION_BACKWARD_FILTER] = {.flops = 1.36, .memory = 0.72},
+	};
 	const struct sg_shape *w = &key->shape[SG_CONVOLUTION_W];
 	bool is_depthwise = key->groups > 1 && key->groups == key->shape[SG_CONVOLUTION_X].dim[1];
-	struct sg_cost cost = {is_depthwise ? SG_COST_DEPTHWISE : SG_COST_CONVOLUTION, type, 0, 0};
+	struct sg_cost cost = SG_COST(is_depthwise ? SG_COST_DEPTHWISE : SG_COST_CONVOLUTION, type, 0, 0);
 
 	/* Of the filter a group has k / groups times c / groups planes: its second dimension is c / groups.
 	 */
@@ -65,6 +112,13 @@ struct sg_cost sg_cost_convolution(const struct sg_convolution_key *key, enum sg
 		     (double)sg_shape_count(w) / w->dim[0];
 	for (int t = 0; t < SG_CONVOLUTION_TENSORS; t++)
 		cost.bytes += sg_cost_bytes(&key->shape[t]);
+	if (!is_depthwise) {
+		cost.geometry = geometry_of(key, stored);
+	} else {
+		/* No matrix unit works on one channel. */
+		cost.type = type == SG_COST_F64 ? SG_COST_F64 : SG_COST_F32;
+		cost.pace = &paces[key->kind];
+	}
 	cost.bytes += adds ? sg_cost_bytes(&key->shape[written[key->kind]]) : 0;
 	return cost;
 }
@@ -80,8 +134,9 @@ double sg_cost_pooling_flops(const struct cudnnPoolingStruct *pooling, const str
 
 struct sg_cost sg_cost_matmul(const struct sg_shape *a, const struct sg_shape *c, cudnnDataType_t compute)
 {
-	return (struct sg_cost){SG_COST_PRODUCT, sg_cost_matrix_type(a->type, compute, CUDNN_DEFAULT_MATH),
-		FLOPS_OF_PRODUCT * (double)sg_shape_count(c) * a->dim[a->ndims - 1], 0};
+	return (struct sg_cost)SG_COST(SG_COST_PRODUCT,
+		sg_cost_matrix_type(a->type, compute, CUDNN_DEFAULT_MATH),
+		FLOPS_OF_PRODUCT * (double)sg_shape_count(c) * a->dim[a->ndims - 1], 0);
 }
 
 struct sg_cost sg_cost_attention(
@@ -91,9 +146,21 @@ struct sg_cost sg_cost_attention(
 	/* Backward: the scores again, ds k and ds' q; do v' and p' do. */
 	double widths = is_backward ? 3.0 * q->dim[3] + 2.0 * v->dim[3] : (double)q->dim[3] + v->dim[3];
 
-	return (struct sg_cost){SG_COST_PRODUCT,
+	struct sg_cost cost = SG_COST(SG_COST_PRODUCT,
 		sg_cost_matrix_type(q->type, CUDNN_DATA_FLOAT, CUDNN_DEFAULT_MATH),
-		FLOPS_OF_PRODUCT * scores * widths, 0};
+		FLOPS_OF_PRODUCT * scores * widths, 0);
+
+	cost.geometry = (struct sg_geometry){
+		.is_known = 1,
+		.work = is_backward ? SG_ATTENTION_BACKWARD : SG_ATTENTION,
+		.element_bytes = (int)sg_type_bytes(q->type),
+		.alignment = 16,
+		.count = (double)q->dim[0] * q->dim[1],
+		.m = q->dim[2],
+		.n = k->dim[2],
+		.k = q->dim[3],
+	};
+	return cost;
 }
 
 /* Parameters that a normalisation reads or writes, NULL ones not being there; those of both count twice. */
@@ -111,6 +178,29 @@ static int count_norm_params(const struct sg_norm_job *job)
 	return count;
 }
 
+#define NORM_THREADS 512
+
+/*
+ * With the channels before the pixels a block has a channel, so that few channels do not fill a device; it
+ * reads the channel twice. From ResNets on an H200, cuDNN 9.19.
+ */
+static void set_norm_pace(const struct sg_norm_job *job, struct sg_cost *cost)
+{
+	static const struct sg_pace forward = {0.5, 0.48, 0.47, 2.5, 64},
+				    backward = {0.5, 0.44, 0.26, 1.5, 64}, channels_last = {1, 0.57, 1, 0, 0};
+	const struct sg_shape *x = &job->x_shape;
+
+	if (job->kind == SG_NORM_INFERENCE || sg_shape_count(&job->params) != x->dim[1])
+		return;
+	if (x->stride[1] == 1 && x->dim[1] > 1) {
+		cost->pace = &channels_last;
+		return;
+	}
+	cost->pace = job->kind == SG_NORM_BACKWARD ? &backward : &forward;
+	cost->blocks = (double)x->dim[1];
+	cost->block_threads = NORM_THREADS;
+}
+
 struct sg_cost sg_cost_norm(const struct sg_norm_job *job)
 {
 	static const int per_element[] = {
@@ -125,6 +215,7 @@ struct sg_cost sg_cost_norm(const struct sg_norm_job *job)
 
 	cost.bytes += count_norm_params(job) * sg_cost_bytes(&job->params);
 	cost.bytes += job->mask != NULL ? (double)sg_shape_count(&job->x_shape) : 0;
+	set_norm_pace(job, &cost);
 	return cost;
 }
 
@@ -133,8 +224,8 @@ struct sg_cost sg_cost_rnn(const struct sg_rnn_job *job)
 	const struct cudnnRNNStruct *rnn = &job->rnn;
 	const void *const states[] = {
 		job->hx, job->cx, job->hy, job->cy, job->dhy, job->dcy, job->dhx, job->dcx};
-	struct sg_cost cost = {
-		SG_COST_PRODUCT, sg_cost_matrix_type(rnn->type, rnn->compute, rnn->math), 0, 0};
+	struct sg_cost cost = SG_COST(
+		SG_COST_PRODUCT, sg_cost_matrix_type(rnn->type, rnn->compute, rnn->math), 0, 0);
 	double element = (double)sg_type_bytes(rnn->type);
 	double gates = (double)sg_rnn_gates(rnn->mode) * rnn->hidden_size;
 	double rows = 0;
@@ -163,21 +254,28 @@ static bool is_matrix_like(const struct sg_cost *cost)
 
 struct sg_cost sg_cost_program(const struct sg_program *program)
 {
-	struct sg_cost cost = {SG_COST_VECTOR, SG_COST_F32, 0, 0};
+	struct sg_cost cost = SG_COST(SG_COST_VECTOR, SG_COST_F32, 0, 0);
 	double most = -1;
+	int matrix_steps = 0;
 
 	for (int s = 0; s < program->step_count; s++) {
 		const struct sg_cost *step = &program->step[s].cost;
 
 		if (is_matrix_like(step) && !is_matrix_like(&cost))
-			cost = (struct sg_cost){step->kind, step->type, 0, 0}, most = -1;
+			cost = (struct sg_cost)SG_COST(step->kind, step->type, 0, 0), most = -1;
 		if (is_matrix_like(step) != is_matrix_like(&cost))
 			continue;
+		/* One product with what is done to its operands and its result; more have no curve. */
+		if (is_matrix_like(step) && ++matrix_steps == 1)
+			cost.geometry = step->geometry;
+		else
+			cost.geometry.is_known = 0;
 		cost.flops += step->flops;
 		if (step->flops > most) {
 			most = step->flops;
 			cost.kind = step->kind;
 			cost.type = step->type;
+			cost.pace = is_matrix_like(step) ? step->pace : cost.pace;
 		}
 	}
 	for (int t = 0; t < program->tensor_count; t++) {

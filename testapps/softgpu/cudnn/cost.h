@@ -49,8 +49,10 @@ struct sg_cost sg_cost_vector(
 struct sg_cost sg_cost_elements(
 	double per_element, bool adds, int count, const struct sg_shape *const *operands);
 
-/* A convolution of any kind, its operands being those of the key; `adds`: the output is read too. */
-struct sg_cost sg_cost_convolution(const struct sg_convolution_key *key, enum sg_cost_type type, bool adds);
+/* A convolution of any kind, its operands being those of the key, but of type `stored` in memory; `adds`: the
+ * output is read too. */
+struct sg_cost sg_cost_convolution(
+	const struct sg_convolution_key *key, enum sg_cost_type type, cudnnDataType_t stored, bool adds);
 
 /* Flops of pooling to y, or of its gradient from dy. */
 double sg_cost_pooling_flops(const struct cudnnPoolingStruct *pooling, const struct sg_shape *y);

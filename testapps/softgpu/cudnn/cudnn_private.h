@@ -187,6 +187,15 @@ void sg_row_blend_f64(int64_t n, void *const *at, const int64_t *step, const voi
  */
 void *sg_scratch(size_t bytes);
 
+/* A well-mixed 64-bit number from another (the finaliser of the splitmix64 generator). */
+static inline uint64_t sg_mix(uint64_t value)
+{
+	value += UINT64_C(0x9e3779b97f4a7c15);
+	value = (value ^ (value >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	value = (value ^ (value >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return value ^ (value >> 31);
+}
+
 /* ---- submitting: handle.c ---- */
 
 /* Queues fn on the handle's stream; `size` bytes at `arg` are copied. The formulas of costs are in

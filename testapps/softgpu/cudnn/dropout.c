@@ -29,15 +29,6 @@ struct dropout_job {
 	void *base[3]; /* mask (a byte per element, packed), x or dy, y or dx */
 };
 
-/* A well-mixed 64-bit number from another (the finaliser of the splitmix64 generator). */
-static inline uint64_t mix(uint64_t value)
-{
-	value += UINT64_C(0x9e3779b97f4a7c15);
-	value = (value ^ (value >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	value = (value ^ (value >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return value ^ (value >> 31);
-}
-
 /* Survivors are scaled, so that the expected sum stays the same. */
 static void keep_f32(int64_t n, const unsigned char *mask, int64_t mask_step, const float *x, int64_t x_step,
 	float *y, int64_t y_step, float scale)
@@ -78,11 +69,11 @@ static void row_draw(int64_t n, void *const *at, const int64_t *step, const void
 	const struct dropout_job *job = context;
 	unsigned char *mask = at[0];
 	uint64_t first = job->drawn + (uint64_t)(mask - (unsigned char *)job->base[0]);
-	uint64_t key = mix(job->seed);
+	uint64_t key = sg_mix(job->seed);
 	uint64_t threshold = (uint64_t)((double)job->dropout * 4294967296.0);
 
 	for (int64_t i = 0; i < n; i++)
-		mask[i * step[0]] = mix(key ^ (first + (uint64_t)(i * step[0]))) >> 32 >= threshold;
+		mask[i * step[0]] = sg_mix(key ^ (first + (uint64_t)(i * step[0]))) >> 32 >= threshold;
 	row_keep(n, at, step, context);
 }
 
@@ -165,7 +156,7 @@ cudnnStatus_t cudnnSetDropoutDescriptor(cudnnDropoutDescriptor_t dropoutDesc, cu
 	float dropout, void *states, size_t stateSizeInBytes, unsigned long long seed)
 {
 	struct states_job job = {states, {seed, 0}};
-	const struct sg_cost cost = {SG_COST_VECTOR, SG_COST_F32, 0, sizeof(job.value)};
+	const struct sg_cost cost = SG_COST(SG_COST_VECTOR, SG_COST_F32, 0, sizeof(job.value));
 	cudnnStatus_t status;
 
 	SG_ENTER();

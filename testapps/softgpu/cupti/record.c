@@ -86,7 +86,7 @@ static void add_kernel(const struct sg_activity *a)
 	r.dynamicSharedMemory = (int32_t)a->shared_bytes;
 	r.correlationId = a->correlation;
 	r.gridId = a->correlation;
-	r.name = a->of_library ? kernel_name(a->name) : a->name;
+	r.name = a->part != NULL ? a->part : a->of_library ? kernel_name(a->name) : a->name;
 	r.graphNodeId = a->graph_node;
 	r.graphId = a->graph;
 	cupti_append(CUPTI_ACTIVITIES, &r, sizeof(r));

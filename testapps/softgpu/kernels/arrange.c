@@ -147,6 +147,7 @@ int sg_cat_run(const struct sg_known *known, dim3 grid, void *const *args)
 {
 	struct cat_inputs inputs = inputs_of(known, args[1]);
 	size_t element = (size_t)known->op;
+	struct sg_span span = {NULL, NULL};
 	uint32_t sizes[2 * CAT_DIMS], stride;
 	char *to;
 	int dim;
@@ -167,8 +168,9 @@ int sg_cat_run(const struct sg_known *known, dim3 grid, void *const *args)
 			char *at = first + place_of(known, sizes, dim, inputs.dim_size[i], k) * element;
 
 			memcpy(at, inputs.from[i] + (size_t)k * element, element);
-			sg_memory_written(at, element);
+			sg_span_add(&span, at, element);
 		}
 	}
+	sg_span_end(&span);
 	return 1;
 }

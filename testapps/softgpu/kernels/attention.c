@@ -75,14 +75,18 @@ double sg_attention_flops(const struct sg_known *known, dim3 grid, void *const *
 
 struct efficient {
 	const char *name;
+	size_t size_bytes;           /* of the struct, at least */
 	int products, queries, keys; /* as above */
 	int width, length, heads,
 		mask; /* where in the struct, bytes: width and value's width, queries and keys */
 };
 
+/* The struct grew: those of PyTorch 2.15 come first. */
 static const struct efficient efficient[] = {
-	{"fmha_cutlassF_", 2, 2, 2, 96, 104, 204, 116},
-	{"fmha_cutlassB_", 5, 4, 4, 144, 152, 160, 168},
+	{"fmha_cutlassF_", 280, 2, 2, 2, 96, 104, 204, 116},
+	{"fmha_cutlassB_", 480, 5, 4, 4, 144, 152, 160, 168},
+	{"fmha_cutlassF_", 264, 2, 2, 2, 96, 104, 196, 116},
+	{"fmha_cutlassB_", 456, 5, 4, 4, 144, 152, 160, 164},
 };
 
 int sg_efficient_find(struct sg_known *known, const char *name)
@@ -98,6 +102,16 @@ int sg_efficient_find(struct sg_known *known, const char *name)
 		return 1;
 	}
 	return 0;
+}
+
+int sg_efficient_fit(struct sg_known *known, const char *name, const size_t *sizes)
+{
+	for (size_t i = 0; sizes[0] != 0 && i < sizeof(efficient) / sizeof(efficient[0]); i++)
+		if (sizes[0] >= efficient[i].size_bytes && strstr(name, efficient[i].name) != NULL) {
+			known->op = (int)i;
+			return 1;
+		}
+	return sizes[0] == 0;
 }
 
 /* Numbers of heads in all batches, with `width` and `length` two each. */
@@ -121,14 +135,26 @@ double sg_efficient_bytes(const struct sg_known *known, dim3 grid, void *const *
 	       (double)sg_type_size(known->in);
 }
 
+static int is_causal(const struct efficient *kernel, void *const *args)
+{
+	return ((const char *)args[0])[kernel->mask] != 0;
+}
+
+/* Of a causal mask's blocks the last one has twice as much to do as the middle one. */
+double sg_efficient_blocks(const struct sg_known *known, dim3 grid, void *const *args)
+{
+	return (double)grid.x * grid.y * grid.z / (is_causal(&efficient[known->op], args) ? 2 : 1);
+}
+
 /* Of the products each other one is as wide as the queries, three of five backward. */
 double sg_efficient_flops(const struct sg_known *known, dim3 grid, void *const *args, enum sg_cost_type *type)
 {
 	const struct efficient *kernel = &efficient[known->op];
 	double width[2], length[2], heads = efficient_heads(kernel, grid, args, width, length);
-	int wide = (kernel->products + 1) / 2, causal = ((const char *)args[0])[kernel->mask] != 0;
+	int wide = (kernel->products + 1) / 2, causal = is_causal(kernel, args);
 
-	*type = known->in == SG_FLOAT ? SG_COST_TF32 : SG_COST_F16;
+	/* in single precision without the matrix unit's shorter one */
+	*type = known->in == SG_FLOAT ? SG_COST_F32 : SG_COST_F16;
 	return 2 * heads * length[0] * length[1] * (wide * width[0] + (kernel->products - wide) * width[1]) /
 	       (causal ? 2 : 1);
 }

@@ -102,6 +102,10 @@ static void find_plain(struct sg_known *known, const char *name)
 		known->op = COPY;
 		known->in = sg_type_read(&at, SG_NO_TYPE);
 		known->out = sg_type_read(&at, SG_NO_TYPE);
+	} else if (strstr(name, "float16_copy_kernel_cuda") != NULL) {
+		known->op = COPY;
+		known->in = sg_type_after(name, "EUl");
+		known->out = strstr(name, "bfloat16_copy_kernel_cuda") != NULL ? SG_BFLOAT : SG_HALF;
 	} else if (strstr(name, "14CompareFunctorI") != NULL) {
 		known->op = ORDER;
 		known->in = sg_type_after(name, "14CompareFunctorI");
@@ -183,13 +187,24 @@ static int count_of(void *const *args)
 	return count;
 }
 
+/* The type that loader or storer convert, which an argument has for each operand; 0: not known. */
+static size_t converted(void *const *args, int number, unsigned operand)
+{
+	return sg_type_size((enum sg_type)((const signed char *)args[number])[operand]);
+}
+
 double sg_elements_bytes(const struct sg_known *known, dim3 grid, void *const *args)
 {
 	size_t bytes = 0;
 
 	(void)grid;
-	for (unsigned i = 0; i < known->pointers; i++)
-		bytes += known->each[i < SG_OPERANDS ? i : SG_OPERANDS - 1];
+	for (unsigned i = 0; i < known->pointers; i++) {
+		size_t each = known->arg_bytes[5] == 0 ? 0
+			      : i == 0                 ? converted(args, 6, 0)
+						       : converted(args, 5, i - 1);
+
+		bytes += each > 0 ? each : known->each[i < SG_OPERANDS ? i : SG_OPERANDS - 1];
+	}
 	return (double)count_of(args) * (double)bytes;
 }
 
@@ -233,23 +248,21 @@ static int runs(const struct sg_known *known, int count)
 	       (FORM(known) == TENSORS || sg_type_size(known->scalar) > 0);
 }
 
-int sg_elements_run(const struct sg_known *known, dim3 grid, void *const *args)
+int sg_elements_is_copy(const struct sg_known *known)
 {
-	int count = count_of(args), way = 0;
-	const char *functor = args[1];
-	enum sg_type in[2], out;
-	long double scalars[2] = {0, 1};
-	char *data[3];
+	return OP(known) == COPY;
+}
 
-	(void)grid;
-	memcpy(data, args[2], (known->pointers < 3 ? known->pointers : 3) * sizeof(data[0]));
-	if (!runs(known, count)) {
-		sg_memory_forget(data[0]);
+int sg_elements_begin(
+	const struct sg_known *known, const char *functor, int count, struct sg_elements *elements)
+{
+	long double *scalars = elements->scalars;
+
+	if (!runs(known, count))
 		return 0;
-	}
-	read_types(known, args, in, &out);
+	*elements = (struct sg_elements){known, 0, {0, 1}};
 	if (OP(known) == EQUAL || OP(known) == ORDER)
-		memcpy(&way, functor, sizeof(way));
+		memcpy(&elements->way, functor, sizeof(elements->way));
 	if (OP(known) == FILL)
 		scalars[0] = sg_type_load(known->scalar, functor);
 	else if (OP(known) == ADD && FORM(known) == TENSORS)
@@ -259,21 +272,43 @@ int sg_elements_run(const struct sg_known *known, dim3 grid, void *const *args)
 		scalars[1] = sg_type_load(known->scalar, functor + sg_type_size(known->scalar));
 	} else if (FORM(known) != TENSORS)
 		scalars[0] = sg_type_load(known->scalar, functor + scalar_at(known));
-	for (int i = 0; i < count; i++) {
-		size_t at = (size_t)i;
-		long double a = known->pointers > 1 ? sg_type_load(in[0], data[1] + at * sg_type_size(in[0]))
-						    : scalars[0];
-		long double b = known->pointers > 2 ? sg_type_load(in[1], data[2] + at * sg_type_size(in[1]))
-						    : scalars[0];
-		long double value;
+	return 1;
+}
 
-		if (OP(known) == ADD)
-			value = a + scalars[1] * b;
-		else if (FORM(known) == SCALAR_FIRST)
-			value = compute(known, way, b, a);
-		else
-			value = compute(known, way, a, b);
-		sg_type_store(out, data[0] + at * sg_type_size(out), value);
+long double sg_elements_value(
+	const struct sg_elements *elements, const char *const *from, const enum sg_type *in)
+{
+	const struct sg_known *known = elements->known;
+	long double a = known->pointers > 1 ? sg_type_load(in[0], from[0]) : elements->scalars[0];
+	long double b = known->pointers > 2 ? sg_type_load(in[1], from[1]) : elements->scalars[0];
+
+	if (OP(known) == ADD)
+		return a + elements->scalars[1] * b;
+	return FORM(known) == SCALAR_FIRST ? compute(known, elements->way, b, a)
+					   : compute(known, elements->way, a, b);
+}
+
+int sg_elements_run(const struct sg_known *known, dim3 grid, void *const *args)
+{
+	struct sg_elements elements;
+	int count = count_of(args);
+	enum sg_type in[2] = {SG_NO_TYPE, SG_NO_TYPE}, out;
+	char *data[3];
+
+	(void)grid;
+	memcpy(data, args[2], (known->pointers < 3 ? known->pointers : 3) * sizeof(data[0]));
+	if (!sg_elements_begin(known, args[1], count, &elements)) {
+		sg_memory_forget(data[0]);
+		return 0;
+	}
+	read_types(known, args, in, &out);
+	for (int i = 0; i < count; i++) {
+		const char *from[2] = {NULL, NULL};
+
+		for (unsigned k = 1; k < known->pointers; k++)
+			from[k - 1] = data[k] + (size_t)i * sg_type_size(in[k - 1]);
+		sg_type_store(
+			out, data[0] + (size_t)i * sg_type_size(out), sg_elements_value(&elements, from, in));
 	}
 	sg_memory_written(data[0], (size_t)count * sg_type_size(out));
 	return 1;

@@ -30,7 +30,8 @@ static unsigned room_of(const struct sg_known *known, const struct layout *layou
 							    : layout->tensors[known->pointers - 1];
 }
 
-/* Which one is kept in `each`, of which the rule has no use. */
+/* Which one is kept in `each`, of which the rule has no use; after it the number of lists that are read, 0:
+ * not known. */
 static const struct layout *layout_of(const struct sg_known *known)
 {
 	return &layouts[known->each[0]];
@@ -46,12 +47,33 @@ static size_t blocks_at(const struct sg_known *known, const struct layout *layou
 	       (known->op == SCALARS ? room * sg_type_size(known->scalar) : 0);
 }
 
+/* Of a functor that ends with <lists, of them read, the one that is written> the numbers in *at; 0: it does
+ * not. */
+static int read_lists(const char *at, unsigned *numbers)
+{
+	const char *from = strstr(at, "FunctorI");
+
+	for (from = from != NULL ? from : ""; *from != '\0' && *from != 'E'; from++)
+		for (int i = 0; strncmp(from, "Li", 2) == 0; i++) {
+			char *end;
+
+			numbers[i] = (unsigned)strtoul(from + 2, &end, 10);
+			if (*end != 'E')
+				return 0;
+			from = end + 1;
+			if (i == 2)
+				return 1;
+		}
+	return 0;
+}
+
 int sg_lists_find(struct sg_known *known, const char *name)
 {
 	static const char metadata[] = "TensorListMetadataILi",
 			  fused[] = "FusedOptimizerTensorListMetadataILi",
 			  scalars[] = "TensorListScalarListMetadataI";
 	const char *at = strstr(name, metadata), *list = strstr(name, scalars);
+	unsigned numbers[3];
 
 	if (at == NULL && list != NULL) {
 		list += strlen(scalars);
@@ -70,6 +92,9 @@ int sg_lists_find(struct sg_known *known, const char *name)
 	if (sg_type_size(known->in) == 0)
 		known->in = SG_FLOAT;
 	known->each[0] = 0;
+	known->each[1] = 0;
+	if (read_lists(at, numbers) && numbers[0] == known->pointers && numbers[1] <= known->pointers)
+		known->each[1] = (unsigned char)numbers[1];
 	known->arg_bytes[0] = sizeof(char *) * known->pointers * room_of(known, &layouts[0]);
 	return 1;
 }
@@ -92,7 +117,25 @@ int sg_lists_fit(struct sg_known *known, const char *name, const size_t *sizes)
 	return sizes[0] == 0;
 }
 
-double sg_lists_bytes(const struct sg_known *known, dim3 grid, void *const *args)
+/* The lists of which a block's tensor is read or written, one that stands there twice (a square's) once. */
+static unsigned lists_touched(const struct sg_known *known, void *const *args)
+{
+	const char *const *addresses = args[0];
+	unsigned room = room_of(known, layout_of(known)), count = known->each[1] + 1U;
+
+	/* A fused optimizer writes all but the gradients; else the first list is written too where there is
+	 * none for results alone. */
+	if (known->op == FUSED)
+		return 2 * known->pointers - 1;
+	if (known->each[1] == 0)
+		return known->pointers + (known->pointers < 3);
+	for (unsigned i = 1; i < known->each[1]; i++)
+		count -= addresses[(size_t)i * room] == addresses[(size_t)(i - 1) * room];
+	return count;
+}
+
+/* Elements of all blocks, and of the one that has most; negative: not known. */
+static double count_elements(const struct sg_known *known, dim3 grid, void *const *args, double *most)
 {
 	const struct layout *layout = layout_of(known);
 	unsigned room = room_of(known, layout);
@@ -102,6 +145,7 @@ double sg_lists_bytes(const struct sg_known *known, dim3 grid, void *const *args
 	const char *chunks = tensors + (size_t)layout->blocks * layout->tensor_bytes;
 	double elements = 0;
 
+	*most = 0;
 	if (grid.x > layout->blocks)
 		return -1;
 	for (unsigned i = 0; i < grid.x; i++) {
@@ -116,10 +160,23 @@ double sg_lists_bytes(const struct sg_known *known, dim3 grid, void *const *args
 		left = counts[tensor] - (int64_t)chunk * CHUNK;
 		if (left < 0)
 			return -1;
-		elements += (double)(left < CHUNK ? left : CHUNK);
+		left = left < CHUNK ? left : CHUNK;
+		elements += (double)left;
+		*most = *most > (double)left ? *most : (double)left;
 	}
-	/* A fused optimizer writes all but the gradients; else the first list is written too where there is
-	 * none for results alone. */
-	return elements * (double)sg_type_size(known->in) *
-	       (known->op == FUSED ? 2 * known->pointers - 1 : known->pointers + (known->pointers < 3));
+	return elements;
+}
+
+double sg_lists_bytes(const struct sg_known *known, dim3 grid, void *const *args)
+{
+	double most, elements = count_elements(known, grid, args, &most);
+
+	return elements < 0 ? -1 : elements * (double)sg_type_size(known->in) * lists_touched(known, args);
+}
+
+double sg_lists_blocks(const struct sg_known *known, dim3 grid, void *const *args)
+{
+	double most, elements = count_elements(known, grid, args, &most);
+
+	return most > 0 ? elements / most : 0;
 }

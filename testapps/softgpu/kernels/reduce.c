@@ -161,6 +161,23 @@ double sg_reduce_bytes(const struct sg_known *known, dim3 grid, void *const *arg
 	       ((double)r.config.inputs * (double)sg_type_size(known->in) + result);
 }
 
+/* Of a sum that several blocks share the last of them adds their parts. */
+double sg_reduce_steps(const struct sg_known *known, void *const *args)
+{
+	struct reduction r;
+
+	return read(known, args[0], &r) && r.config.blocks_per_output > 1 ? r.config.blocks_per_output : 0;
+}
+
+/* What is reduced to one number is read in a row by all blocks. */
+const struct sg_pace *sg_reduce_pace(const struct sg_known *known, void *const *args)
+{
+	static const struct sg_pace whole = {2.5, 1, 1, 0, 0, 0, 0.01};
+	struct reduction r;
+
+	return read(known, args[0], &r) && r.config.outputs == 1 ? &whole : known->pace;
+}
+
 static size_t input_offset(const struct reduction *r, uint32_t index)
 {
 	size_t offset = 0;
@@ -221,14 +238,94 @@ static long double reduce_one(const struct sg_known *known, const struct reducti
 	return op == NORM ? sqrtl(value) : value;
 }
 
+/* aminmax: both at once, into two results. */
+static int extremes_run(const struct sg_known *known, const struct reduction *r)
+{
+	const size_t size = sg_type_size(known->out);
+	struct sg_span spans[2] = {{NULL, NULL}, {NULL, NULL}};
+
+	if (known->in != known->out || r->at.outputs != 2 || r->at.to[1] == NULL || r->at.accumulates ||
+		!r->at.is_last || (double)r->config.inputs * r->config.outputs > SG_DRAWN_ELEMENTS) {
+		sg_memory_forget(r->at.to[0]);
+		sg_memory_forget(r->at.to[1]);
+		return 0;
+	}
+	for (uint32_t i = 0; i < (uint32_t)r->config.outputs; i++) {
+		long double least = 0, most = 0;
+		size_t to, from;
+
+		output_offsets(r, i, &to, &from);
+		for (uint32_t k = 0; k < (uint32_t)r->config.inputs; k++) {
+			long double value = sg_type_load(known->in, r->at.from + from + input_offset(r, k));
+
+			least = k == 0 || value < least ? value : least;
+			most = k == 0 || value > most ? value : most;
+		}
+		sg_type_store(known->out, r->at.to[0] + to, least);
+		sg_type_store(known->out, r->at.to[1] + to, most);
+		sg_span_add(&spans[0], r->at.to[0] + to, size);
+		sg_span_add(&spans[1], r->at.to[1] + to, size);
+	}
+	sg_span_end(&spans[0]);
+	sg_span_end(&spans[1]);
+	return 1;
+}
+
+/* argmax and argmin of real numbers: of a row whose numbers are all alike, the class that draw.c gives it. */
+static int choose_run(const struct sg_known *known, const struct reduction *r)
+{
+	const int least = strcmp(others[known->pointers].spelt, "NS0_9ArgMinOpsI") == 0;
+	const uint32_t n = (uint32_t)r->config.inputs;
+	struct sg_span span = {NULL, NULL};
+
+	if (strcmp(others[known->pointers].spelt, "NS0_9MinMaxOpsI") == 0)
+		return extremes_run(known, r);
+	if ((!least && strcmp(others[known->pointers].spelt, "NS0_9ArgMaxOpsI") != 0) ||
+		known->out != SG_LONG ||
+		(known->in != SG_FLOAT && known->in != SG_DOUBLE && known->in != SG_HALF &&
+			known->in != SG_BFLOAT))
+		return -1;
+	if ((double)n * r->config.outputs > SG_DRAWN_ELEMENTS || r->at.accumulates || !r->at.is_last) {
+		sg_memory_forget(r->at.to[0]);
+		return 0;
+	}
+	for (uint32_t i = 0; i < (uint32_t)r->config.outputs; i++) {
+		size_t to, from;
+		long double first, best;
+		int64_t chosen = 0;
+		int even = 1;
+
+		output_offsets(r, i, &to, &from);
+		first = best = sg_type_load(known->in, r->at.from + from + input_offset(r, 0));
+		for (uint32_t k = 1; k < n; k++) {
+			long double value = sg_type_load(known->in, r->at.from + from + input_offset(r, k));
+
+			even &= value == first;
+			if (least ? value < best : value > best) {
+				best = value;
+				chosen = k;
+			}
+		}
+		if (even)
+			chosen = i % n;
+		memcpy(r->at.to[0] + to, &chosen, sizeof(chosen));
+		sg_span_add(&span, r->at.to[0] + to, sizeof(chosen));
+	}
+	sg_span_end(&span);
+	return 1;
+}
+
 int sg_reduce_run(const struct sg_known *known, dim3 grid, void *const *args)
 {
+	struct sg_span span = {NULL, NULL};
 	struct reduction r;
 	double count;
 
 	(void)grid;
-	if (known->op == OTHER || !read(known, args[0], &r))
+	if (!read(known, args[0], &r))
 		return -1;
+	if (known->op == OTHER)
+		return choose_run(known, &r);
 	count = (double)r.config.inputs * (double)r.config.outputs;
 	if (count > SG_TWIN_ELEMENTS || r.at.accumulates || !r.at.is_last || r.at.outputs != 1) {
 		sg_memory_forget(r.at.to[0]);
@@ -239,7 +336,8 @@ int sg_reduce_run(const struct sg_known *known, dim3 grid, void *const *args)
 
 		output_offsets(&r, i, &to, &from);
 		sg_type_store(known->out, r.at.to[0] + to, reduce_one(known, &r, r.at.from + from));
-		sg_memory_written(r.at.to[0] + to, sg_type_size(known->out));
+		sg_span_add(&span, r.at.to[0] + to, sg_type_size(known->out));
 	}
+	sg_span_end(&span);
 	return 1;
 }

@@ -47,6 +47,17 @@ enum sg_type sg_type_read(const char **at, enum sg_type before)
 		*at = end + 1;
 		return before;
 	}
+	if (strncmp(*at, "NS", 2) == 0) {
+		/* c10 was spelt before: "NS5_8BFloat16E" */
+		const char *rest = *at + 2 + strspn(*at + 2, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+		int is_half = strncmp(rest, "_4HalfE", 7) == 0,
+		    is_bfloat = strncmp(rest, "_8BFloat16E", 11) == 0;
+
+		if (is_half || is_bfloat) {
+			*at = rest + (is_half ? 7 : 11);
+			return is_half ? SG_HALF : SG_BFLOAT;
+		}
+	}
 	for (size_t i = 0; i < sizeof(spellings) / sizeof(spellings[0]); i++) {
 		size_t length = strlen(spellings[i].spelt);
 

@@ -69,6 +69,26 @@ static void lay_out(struct nccl_segment *segment, int rank_count)
 	segment->slots = segment->base + slots;
 }
 
+/* The libraries' own word for it is "unhandled system error", which names neither the file nor what to do. */
+static ncclResult_t no_memory(const char *name, size_t bytes, int error)
+{
+	static __thread char sentence[256];
+	static _Atomic int is_said;
+	const char *remedy =
+		error == ENOSPC
+			? "give it more room (docker run --shm-size=1g; mount -o remount,size=1g /dev/shm) or remove "
+			  "what others left there"
+		: error == EACCES || error == EPERM || error == EROFS || error == ENOENT
+			? "it must be a tmpfs that this user can write to (mount -t tmpfs -o mode=1777 tmpfs /dev/shm)"
+			: "the limits of this process (ulimit -a) may forbid it";
+
+	snprintf(sentence, sizeof(sentence), "no %zu KiB in /dev/shm%s: %s; %s", bytes >> 10, name,
+		strerror(error), remedy);
+	if (!atomic_exchange(&is_said, 1))
+		fprintf(stderr, "softgpu: NCCL: %s\n", sentence);
+	return nccl_fail(ncclSystemError, sentence);
+}
+
 static void ring(struct nccl_header *header)
 {
 	atomic_fetch_add(&header->bell, 1);
@@ -142,12 +162,13 @@ ncclResult_t nccl_segment_make(const struct nccl_token *token)
 	struct made *made = malloc(sizeof(*made));
 	char name[NCCL_NAME_BYTES];
 	ncclResult_t result = ncclSystemError;
-	int fd;
+	int fd, error;
 
 	sweep();
 	nccl_segment_name(token, name);
 	fd = shm_open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd >= 0 && made != NULL && posix_fallocate(fd, 0, (off_t)PAGE_BYTES) == 0) {
+	error = fd < 0 ? errno : posix_fallocate(fd, 0, (off_t)PAGE_BYTES);
+	if (error == 0 && made != NULL) {
 		made->token = *token;
 		pthread_mutex_lock(&made_lock);
 		if (made_by != getpid()) {
@@ -169,6 +190,8 @@ ncclResult_t nccl_segment_make(const struct nccl_token *token)
 		if (fd >= 0)
 			shm_unlink(name);
 		free(made);
+		if (error != 0)
+			no_memory(name, PAGE_BYTES, error);
 	}
 	if (fd >= 0)
 		close(fd);
@@ -225,6 +248,7 @@ ncclResult_t nccl_segment_join(struct nccl_segment *segment, const struct nccl_t
 	ncclResult_t result = ncclSystemError;
 	uint32_t said = 0;
 	void *map;
+	int error;
 
 	nccl_segment_name(token, name);
 	memset(segment, 0, sizeof(*segment));
@@ -232,9 +256,10 @@ ncclResult_t nccl_segment_join(struct nccl_segment *segment, const struct nccl_t
 	if (segment->fd < 0)
 		return errno == ENOENT ? nccl_fail(ncclInvalidUsage,
 						 "no communicator with this unique id waits for ranks")
-				       : nccl_fail(ncclSystemError, "shm_open failed");
-	if (posix_fallocate(segment->fd, 0, (off_t)PAGE_BYTES) != 0) {
-		nccl_fail(ncclSystemError, "no space left in /dev/shm");
+				       : no_memory(name, PAGE_BYTES, errno);
+	error = posix_fallocate(segment->fd, 0, (off_t)PAGE_BYTES);
+	if (error != 0) {
+		no_memory(name, PAGE_BYTES, error);
 		goto fail;
 	}
 	map = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, segment->fd, 0);
@@ -257,15 +282,18 @@ ncclResult_t nccl_segment_join(struct nccl_segment *segment, const struct nccl_t
 		goto fail;
 	lay_out(segment, rank_count);
 	result = ncclSystemError;
-	if (ftruncate(segment->fd, (off_t)segment->bytes) != 0)
+	if (ftruncate(segment->fd, (off_t)segment->bytes) != 0) {
+		no_memory(name, segment->bytes, errno);
 		goto spoil;
+	}
 	map = mmap(NULL, segment->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, segment->fd, 0);
 	if (map == MAP_FAILED)
 		goto spoil;
 	segment->base = map;
 	lay_out(segment, rank_count);
-	if (posix_fallocate(segment->fd, 0, (off_t)(segment->channel_data - segment->base)) != 0) {
-		nccl_fail(ncclSystemError, "no space left in /dev/shm");
+	error = posix_fallocate(segment->fd, 0, (off_t)(segment->channel_data - segment->base));
+	if (error != 0) {
+		no_memory(name, (size_t)(segment->channel_data - segment->base), error);
 		goto spoil;
 	}
 	result = claim(segment, name, rank, place);
@@ -364,9 +392,9 @@ void nccl_segment_look_for_dead(struct nccl_segment *segment)
 
 static ncclResult_t reserve(struct nccl_segment *segment, const char *start, size_t bytes)
 {
-	if (posix_fallocate(segment->fd, (off_t)(start - segment->base), (off_t)bytes) != 0)
-		return nccl_fail(ncclSystemError, "no space left in /dev/shm");
-	return ncclSuccess;
+	int error = posix_fallocate(segment->fd, (off_t)(start - segment->base), (off_t)bytes);
+
+	return error == 0 ? ncclSuccess : no_memory("", bytes, error);
 }
 
 ncclResult_t nccl_segment_reserve_slots(struct nccl_segment *segment)

@@ -3,13 +3,20 @@
  * CUDA_VISIBLE_DEVICES. A handle is a device's number + 1. What else programs ask for is not supported
  * (absent/nvidia-ml.def).
  */
-#include "core/core.h"
+#include "core/model.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SUCCESS = 0, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, NOT_FOUND = 6, INSUFFICIENT_SIZE = 7 };
+enum {
+	SUCCESS = 0,
+	INVALID_ARGUMENT = 2,
+	NOT_SUPPORTED = 3,
+	NOT_FOUND = 6,
+	INSUFFICIENT_SIZE = 7,
+	ARGUMENT_VERSION = 25
+};
 
 /* The vendor's header is not part of the toolkit everywhere. */
 int nvmlInit(void);
@@ -27,6 +34,19 @@ int nvmlDeviceGetHandleByPciBusId_v2(const char *bus_id, void **device);
 int nvmlDeviceGetIndex(const void *device, unsigned *index);
 int nvmlDeviceGetCurrPcieLinkGeneration(const void *device, unsigned *generation);
 int nvmlDeviceGetCurrPcieLinkWidth(const void *device, unsigned *width);
+
+/* What is asked for, in its second and its third version: `version` has the size in bytes, and from bit 24 on
+ * the number. */
+struct fabric_info {
+	unsigned version;
+	unsigned char cluster[16];
+	int status;
+	unsigned clique;
+	unsigned char state; /* 0: there is none, 3: the device has joined */
+	unsigned health;
+	unsigned char summary; /* from the third on */
+};
+int nvmlDeviceGetGpuFabricInfoV(const void *device, struct fabric_info *info);
 
 int nvmlInit(void)
 {
@@ -62,6 +82,8 @@ const char *nvmlErrorString(int result)
 		return "Not Found";
 	case INSUFFICIENT_SIZE:
 		return "Insufficient Size";
+	case ARGUMENT_VERSION:
+		return "Argument Version Mismatch";
 	default:
 		return "Unknown Error";
 	}
@@ -151,5 +173,28 @@ int nvmlDeviceGetCurrPcieLinkWidth(const void *device, unsigned *width)
 	if (device == NULL || width == NULL)
 		return INVALID_ARGUMENT;
 	*width = 16;
+	return SUCCESS;
+}
+
+/* Of one machine, whose cluster and clique are zeros. From Hopper on: XLA ends the process if it fails there.
+ */
+int nvmlDeviceGetGpuFabricInfoV(const void *device, struct fabric_info *info)
+{
+	unsigned version;
+
+	if (device == NULL || info == NULL)
+		return INVALID_ARGUMENT;
+	if (sg_ready() != 0 || sg_profile.capability_major < 9)
+		return NOT_SUPPORTED;
+	version = info->version & 0xffffff;
+	if (version != offsetof(struct fabric_info, summary) && version != sizeof(*info))
+		return ARGUMENT_VERSION;
+	memset(info->cluster, 0, sizeof(info->cluster));
+	info->status = SUCCESS;
+	info->clique = 0;
+	info->state = 3;
+	info->health = 0;
+	if (version == sizeof(*info))
+		info->summary = 1; /* healthy */
 	return SUCCESS;
 }

@@ -1,9 +1,11 @@
 /*
- * What the runtime of CUDA 12 has with other parameters than that of CUDA 13: the properties of a device in
- * its layout, and the state of a capture without the edges' data.
+ * What the runtime of CUDA 12 has with other parameters than that of CUDA 13: the properties of a device and
+ * the attributes of a pointer in its layout, the state of a capture without the edges' data, and devices
+ * where CUDA 13 has locations.
  */
 #include "core/sg.h"
 
+#include <dlfcn.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -28,10 +30,25 @@ static const struct {
 
 enum { NAME_BYTES = 256, UUID_AT = 256, TOTAL_MEMORY_AT = 288 };
 
+/* So many bytes has struct cudaPointerAttributes of CUDA 12; CUDA 13 adds others after them. */
+#define POINTER_BYTES 24
+
 cudaError_t cudaGetDeviceProperties_v2(void *properties, int device);
+/* the headers have these names with CUDA 13's parameters */
+cudaError_t prefetch(const void *address, size_t bytes, int device, cudaStream_t stream) __asm__(
+	"cudaMemPrefetchAsync");
+cudaError_t advise(const void *address, size_t bytes, enum cudaMemoryAdvise advice, int device) __asm__(
+	"cudaMemAdvise");
 cudaError_t cudaStreamGetCaptureInfo_v2(cudaStream_t stream, enum cudaStreamCaptureStatus *status,
 	unsigned long long *id, cudaGraph_t *graph, const cudaGraphNode_t **nodes, size_t *node_count);
-cudaError_t cudaGraphDebugDotPrint(cudaGraph_t graph, const char *path, unsigned flags);
+
+/* A device of a call of CUDA 12's: -1 is the host. */
+static struct cudaMemLocation location_of(int device)
+{
+	return (struct cudaMemLocation){
+		.type = device < 0 ? cudaMemLocationTypeHost : cudaMemLocationTypeDevice,
+		.id = device < 0 ? 0 : device};
+}
 
 cudaError_t cudaGetDeviceProperties_v2(void *properties, int device)
 {
@@ -62,16 +79,53 @@ cudaError_t cudaGetDeviceProperties_v2(void *properties, int device)
 	return cudaSuccess;
 }
 
+/* CUDA 13's function of that name; the linker would take this library's. */
+static void *newer(const char *name)
+{
+	return dlsym(dlopen("libcudart.so.13", RTLD_LAZY | RTLD_NOLOAD), name);
+}
+
+cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *address)
+{
+	static cudaError_t (*_Atomic known)(struct cudaPointerAttributes *, const void *);
+	cudaError_t (*get)(struct cudaPointerAttributes *, const void *) = known;
+	struct cudaPointerAttributes all;
+	cudaError_t error;
+
+	if (get == NULL) {
+		*(void **)&get = newer("cudaPointerGetAttributes");
+		known = get;
+	}
+	if (get == NULL || attributes == NULL)
+		return cudaErrorInvalidValue;
+	error = get(&all, address);
+	if (error == cudaSuccess)
+		memcpy(attributes, &all, POINTER_BYTES);
+	return error;
+}
+
+cudaError_t prefetch(const void *address, size_t bytes, int device, cudaStream_t stream)
+{
+	cudaError_t (*to_location)(const void *, size_t, struct cudaMemLocation, unsigned, cudaStream_t);
+
+	*(void **)&to_location = newer("cudaMemPrefetchAsync");
+	return to_location != NULL ? to_location(address, bytes, location_of(device), 0, stream)
+				   : cudaErrorNotSupported;
+}
+
+cudaError_t advise(const void *address, size_t bytes, enum cudaMemoryAdvise advice, int device)
+{
+	cudaError_t (*of_location)(const void *, size_t, enum cudaMemoryAdvise, struct cudaMemLocation);
+
+	*(void **)&of_location = newer("cudaMemAdvise");
+	return of_location != NULL ? of_location(address, bytes, advice, location_of(device))
+				   : cudaErrorNotSupported;
+}
+
 cudaError_t cudaStreamGetCaptureInfo_v2(cudaStream_t stream, enum cudaStreamCaptureStatus *status,
 	unsigned long long *id, cudaGraph_t *graph, const cudaGraphNode_t **nodes, size_t *node_count)
 {
 	return cudaStreamGetCaptureInfo(stream, status, id, graph, nodes, NULL, node_count);
-}
-
-cudaError_t cudaGraphDebugDotPrint(cudaGraph_t graph, const char *path, unsigned flags)
-{
-	(void)graph, (void)path, (void)flags;
-	return cudaErrorNotSupported;
 }
 
 cudaError_t cudaRuntimeGetVersion(int *version)

@@ -1,5 +1,6 @@
-# cmake -DNM=... -DLIBRARY=FILE -DFROM=VERSION -DNODE=VERSION -DNOT=FILE|"" -DSOURCE=FILE -DMAP=FILE -P forward.cmake: the source and the version
-# script of a library NODE, whose functions are those that LIBRARY, of the name FROM, exports, but for the names in the file NOT.
+# cmake -DNM=... -DLIBRARY=FILE -DFROM=VERSION -DNODE=VERSION -DNOT=FILE|"" -DABSENT=FILE|"" -DSOURCE=FILE -DMAP=FILE -P forward.cmake: the
+# source and the version script of a library NODE, whose functions are those that LIBRARY, of the name FROM, exports, but for the names in the
+# file NOT, and those of the list ABSENT, which it has itself.
 execute_process(COMMAND ${NM} -D --defined-only ${LIBRARY} OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCHALL " [TWi] [A-Za-z0-9_]+@" found "${symbols}")
 list(TRANSFORM found REPLACE " [TWi] ([A-Za-z0-9_]+)@" "\\1")
@@ -10,6 +11,13 @@ if(NOT)
 	file(STRINGS ${NOT} own REGEX "^[+]")
 	list(TRANSFORM own REPLACE "[+]" "")
 	list(REMOVE_ITEM found ${changed} ${own})
+endif()
+if(ABSENT)
+	file(STRINGS ${ABSENT} rows REGEX "^SG_ABSENT")
+	list(TRANSFORM rows REPLACE "^[A-Z_]+.([A-Za-z0-9_]+).*" "\\1")
+	list(REMOVE_ITEM found ${rows})
+	list(APPEND own ${rows})
+	list(REMOVE_DUPLICATES own)
 endif()
 set(source "/* Made by older/forward.cmake. */\n#include \"older/forward.h\"\n#include <stddef.h>\n")
 set(number 0)

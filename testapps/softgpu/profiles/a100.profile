@@ -38,15 +38,24 @@ convolution_efficiency         0.60
 convolution_half_gflop         0.0351
 convolution_memory_efficiency  0.75
 convolution_half_mb            1.17
-depthwise_efficiency           0.12
-depthwise_half_gflop           0.00702
-depthwise_memory_efficiency    0.50
+depthwise_efficiency           0.16
+depthwise_half_gflop           0.01
+depthwise_memory_efficiency    0.43
 depthwise_half_mb              0.777
 product_efficiency             0.85
 product_half_gflop             0.0497
 product_memory_efficiency      0.80
 product_half_mb                1.24
 vector_efficiency              0.40
-vector_half_gflop              0.0078
-vector_memory_efficiency       0.80
-vector_half_mb                 1.24
+vector_half_gflop              0
+vector_memory_efficiency       0.875
+# Work bound by memory: the efficiency, the least time (as a part of kernel_floor_us) and a thread's rate are those measured on an H200. The L2's
+# size is a data sheet's, its rate an assumption: as many bytes a clock and multiprocessor as the H200's.
+vector_floor_us                1.33
+l2_mb                          40
+l2_gb_s                        3200
+thread_mb_s                    60
+multiprocessor_threads         2048
+vector_half_mb                 0
+# Of products and convolutions: the efficiencies measured on an H200, at the rates of this GPU.
+curves                         h200

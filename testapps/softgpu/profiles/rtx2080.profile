@@ -37,15 +37,24 @@ convolution_efficiency         0.60
 convolution_half_gflop         0.0182
 convolution_memory_efficiency  0.75
 convolution_half_mb            0.336
-depthwise_efficiency           0.12
-depthwise_half_gflop           0.00364
-depthwise_memory_efficiency    0.50
+depthwise_efficiency           0.16
+depthwise_half_gflop           0.01
+depthwise_memory_efficiency    0.43
 depthwise_half_mb              0.224
 product_efficiency             0.85
 product_half_gflop             0.0258
 product_memory_efficiency      0.80
 product_half_mb                0.358
 vector_efficiency              0.40
-vector_half_gflop              0.00404
-vector_memory_efficiency       0.80
-vector_half_mb                 0.358
+vector_half_gflop              0
+vector_memory_efficiency       0.875
+# Work bound by memory: the efficiency, the least time (as a part of kernel_floor_us) and a thread's rate are those measured on an H200. The L2's
+# size is a data sheet's, its rate an assumption: as many bytes a clock and multiprocessor as the H200's.
+vector_floor_us                1.67
+l2_mb                          4
+l2_gb_s                        1700
+thread_mb_s                    60
+multiprocessor_threads         1024
+vector_half_mb                 0
+# Of products and convolutions: the efficiencies measured on an H200, at the rates of this GPU.
+curves                         h200

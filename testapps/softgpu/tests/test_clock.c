@@ -57,7 +57,7 @@ void count_call(void *arg)
 
 void kernel(cudaStream_t stream, uint64_t duration_ns)
 {
-	struct sg_cost cost = {SG_COST_VECTOR, SG_COST_F32, 0, (double)(duration_ns - FLOOR_NS) * RATE};
+	struct sg_cost cost = SG_COST(SG_COST_VECTOR, SG_COST_F32, 0, (double)(duration_ns - FLOOR_NS) * RATE);
 
 	OK(sg_submit_cost(stream, &cost, count_call, NULL, 0));
 }
@@ -266,6 +266,7 @@ int main(int argc, char **argv)
 	}
 	unlink(test_path("test.profile"));
 	unlink(test_path("bad.profile"));
+	unlink(test_path("blocks.profile"));
 	unlink(test_path("truth.3.csv"));
 	unlink(test_path("rules"));
 	CHECK(rmdir(folder) == 0);

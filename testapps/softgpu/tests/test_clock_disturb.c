@@ -46,6 +46,24 @@ static void test_labels(void)
 	CHECK(lasted(seen(4)) == FLOOR_NS + 1000 + 4 * MS);
 }
 
+/* What is said at the end of these two ends nothing; so the case does. */
+static void test_launch_alone(void)
+{
+	cudaStream_t stream = new_stream();
+
+	kernel(stream, 1 * MS);
+	OK(cudaStreamSynchronize(stream));
+	exit(1);
+}
+
+static void test_labels_alone(void)
+{
+	softgpu_truth("forward", "conv1");
+	kernel(NULL, 1 * MS);
+	softgpu_truth("forward", "conv2");
+	test_launch_alone();
+}
+
 /* The labels are those of the capture, but for the iteration. */
 static void test_captured_labels(void)
 {
@@ -103,7 +121,7 @@ static void test_link_rules(void)
 
 static void test_link_added(void)
 {
-	struct sg_cost cost = {SG_COST_LINK, SG_COST_F32, 0, 1000};
+	struct sg_cost cost = SG_COST(SG_COST_LINK, SG_COST_F32, 0, 1000);
 	cudaStream_t stream = new_stream();
 
 	watch();
@@ -218,8 +236,8 @@ static void read_line(char *text, struct truth_line *line)
 /* Writes what the next case reads: the log is complete when the process has ended. */
 static void test_truth_write(void)
 {
-	struct sg_cost cost = {SG_COST_VECTOR, SG_COST_F32, 5, 1500000},
-		       link = {SG_COST_LINK, SG_COST_F32, 0, 64};
+	struct sg_cost cost = SG_COST(SG_COST_VECTOR, SG_COST_F32, 5, 1500000),
+		       link = SG_COST(SG_COST_LINK, SG_COST_F32, 0, 64);
 	cudaStream_t stream, other;
 	cudaEvent_t begin, end;
 	char *device;
@@ -299,6 +317,15 @@ const struct clock_case disturb_cases[] = {
 		{DISTURB("layer=conv* phase=forward slow=2; layer=conv2 phase=forward add=1ms; "
 			 "phase=back* add=500us; op=cudaMemset* add=4ms")},
 		NULL},
+	{"no_layer", test_labels_alone,
+		{DISTURB("layer=conv* slow=2; rank=0 layer=conv9 phase=forward slow=3"), "RANK=0",
+			"WORLD_SIZE=2"},
+		"softgpu: SOFTGPU_DISTURB: rank 0: rule 2 has changed nothing: rank=0 layer=conv9 phase=forward: no "
+		"operation matched; the layers are conv1, conv2\n"},
+	{"no_labels", test_launch_alone, {DISTURB("layer=fc slow=2")},
+		"rank 0: rule 1 has changed nothing: layer=fc: no operation matched; no operation had a layer's label"},
+	{"no_link", test_launch_alone, {DISTURB("link=6-7 latency=1us")},
+		"rank 0: rule 1 has changed nothing: link=6-7: no link of the run matched"},
 	{"captured_labels", test_captured_labels, {DISTURB("layer=conv1 slow=2")}, NULL},
 	{"launches", test_launches, {DISTURB("launch=200us")}, NULL},
 	{"link_rules", test_link_rules,

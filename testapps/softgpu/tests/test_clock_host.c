@@ -23,20 +23,20 @@ static const struct {
 	struct sg_cost cost;
 	uint64_t wanted_ns;
 } durations[] = {
-	{{SG_COST_NONE, SG_COST_F32, 0, 0}, 5000},
-	{{SG_COST_VECTOR, SG_COST_F32, 0, 1e6}, 5000 + 10000},
-	{{SG_COST_VECTOR, SG_COST_F32, 2e7, 1e6}, 5000 + 20000},
-	{{SG_COST_VECTOR, SG_COST_F32, 0, 4e9}, 5000 + 40000000},
+	{SG_COST(SG_COST_NONE, SG_COST_F32, 0, 0), 5000},
+	{SG_COST(SG_COST_VECTOR, SG_COST_F32, 0, 1e6), 5000 + 10000},
+	{SG_COST(SG_COST_VECTOR, SG_COST_F32, 2e7, 1e6), 5000 + 20000},
+	{SG_COST(SG_COST_VECTOR, SG_COST_F32, 0, 4e9), 5000 + 40000000},
 	/* (1e8 + 1e7) / (1000 * 0.5); memory: (1e6 + 1e6) / (100 * 0.25) */
-	{{SG_COST_CONVOLUTION, SG_COST_F32, 1e8, 1e6}, 5000 + 220000},
-	{{SG_COST_CONVOLUTION, SG_COST_TF32, 1e8, 1e6}, 5000 + 80000},
-	{{SG_COST_CONVOLUTION, SG_COST_F16, 1e8, 0}, 5000 + 27500},
-	{{SG_COST_CONVOLUTION, SG_COST_F64, 1e8, 1e6}, 5000 + 440000},
-	{{SG_COST_DEPTHWISE, SG_COST_F32, 1e6, 1e6}, 5000 + 20000},
-	{{SG_COST_DEPTHWISE, SG_COST_F32, 1e7, 1e6}, 5000 + 100000},
+	{SG_COST(SG_COST_CONVOLUTION, SG_COST_F32, 1e8, 1e6), 5000 + 220000},
+	{SG_COST(SG_COST_CONVOLUTION, SG_COST_TF32, 1e8, 1e6), 5000 + 80000},
+	{SG_COST(SG_COST_CONVOLUTION, SG_COST_F16, 1e8, 0), 5000 + 27500},
+	{SG_COST(SG_COST_CONVOLUTION, SG_COST_F64, 1e8, 1e6), 5000 + 440000},
+	{SG_COST(SG_COST_DEPTHWISE, SG_COST_F32, 1e6, 1e6), 5000 + 20000},
+	{SG_COST(SG_COST_DEPTHWISE, SG_COST_F32, 1e7, 1e6), 5000 + 100000},
 	/* as much as the half size: half of 0.8 of the peak */
-	{{SG_COST_PRODUCT, SG_COST_F32, 8e7, 0}, 5000 + 200000},
-	{{SG_COST_PRODUCT, SG_COST_F32, 0, 1e8}, 5000 + 1000000},
+	{SG_COST(SG_COST_PRODUCT, SG_COST_F32, 8e7, 0), 5000 + 200000},
+	{SG_COST(SG_COST_PRODUCT, SG_COST_F32, 0, 1e8), 5000 + 1000000},
 };
 #define DURATION_COUNT (sizeof(durations) / sizeof(durations[0]))
 
@@ -61,6 +61,61 @@ static void test_durations(void)
 		CHECK(sg_cost_ns(0, &durations[i].cost) == durations[i].wanted_ns);
 	}
 	CHECK(kernels_called() == 0);
+}
+
+/* Ten multiprocessors of 1000 threads: a block of 500 gets 50 bytes/ns. A million bytes lie in the cache,
+ * which gives 200. */
+static const char BLOCKS[] =
+	"vector_floor_us 1\nl2_mb 1\nl2_gb_s 200\nthread_mb_s 100\nmultiprocessor_threads 1000\n";
+
+static const struct sg_pace slow = {3, 0.5, 0.2, 0, 0}, late = {0, 1, 1, 2, 100},
+			    last = {1, 1, 1, 0, 0, 2, 0.5};
+static const struct {
+	struct sg_cost cost;
+	uint64_t wanted_ns;
+} of_blocks[] = {
+	{{SG_COST_NONE, SG_COST_F32, 0, 0}, 5000},
+	/* of enough blocks: the cache, then the memory */
+	{{SG_COST_VECTOR, SG_COST_F32, 0, 1e6}, 1000 + 5000},
+	{{SG_COST_VECTOR, SG_COST_F32, 0, 3e6}, 1000 + 5000 + 20000},
+	{{SG_COST_VECTOR, SG_COST_F32, 0, 3e6, 100000, 500}, 1000 + 5000 + 20000},
+	{{SG_COST_VECTOR, SG_COST_F32, 1e8, 3e6}, 1000 + 100000},
+	/* one block, small ones, and so many that the memory is what binds */
+	{{SG_COST_VECTOR, SG_COST_F32, 0, 1e6, 1, 500}, 1000 + 20000},
+	{{SG_COST_VECTOR, SG_COST_F32, 0, 1e5, 1, 500}, 1000 + 2000},
+	{{SG_COST_VECTOR, SG_COST_F32, 0, 2e6, 20, 50}, 1000 + 20000},
+	{{SG_COST_VECTOR, SG_COST_F32, 0, 2.1e6, 21, 500}, 1000 + 5000 + 11000},
+	{{SG_COST_VECTOR, SG_COST_F32, 0, 2.1e6, 21, 100}, 1000 + 5000 + 11000},
+	{{SG_COST_VECTOR, SG_COST_F32, 0, 4.2e6, 21, 500, .pace = &slow}, 3000 + 2 * (5000 + 32000)},
+	{{SG_COST_VECTOR, SG_COST_F32, 0, 1e6, 1, 500, .pace = &slow}, 3000 + 100000},
+	/* arithmetic of two of ten multiprocessors, at twice its rate; a last block's steps of half the least
+	   time */
+	{{SG_COST_VECTOR, SG_COST_F32, 1e8, 1e5, 2, 500, 8, &last}, 1000 + 100000 * 5 / 2 + 8 * 500},
+	/* threads of so many registers that a multiprocessor holds 655: two waves of one block each */
+	{{SG_COST_VECTOR, SG_COST_F32, 0, 2e5, 20, 500, .pace = &late}, 2 * (2000 + 200)},
+};
+
+static void test_blocks(void)
+{
+	char text[4096];
+	FILE *file = fopen(test_path("test.profile"), "r");
+	size_t length;
+
+	CHECK(file != NULL && (length = fread(text, 1, sizeof(text), file)) < sizeof(text) &&
+		fclose(file) == 0);
+	file = fopen(test_path("blocks.profile"), "w");
+	CHECK(file != NULL && fwrite(text, 1, length, file) == length && fputs(BLOCKS, file) >= 0 &&
+		fclose(file) == 0);
+	setenv("SOFTGPU_PROFILE", test_path("blocks.profile"), 1);
+	for (size_t i = 0; i < sizeof(of_blocks) / sizeof(of_blocks[0]); i++) {
+		uint64_t ns = sg_cost_ns(0, &of_blocks[i].cost);
+
+		if (ns == of_blocks[i].wanted_ns)
+			continue;
+		fprintf(stderr, "row %zu: %llu ns, not %llu\n", i, (unsigned long long)ns,
+			(unsigned long long)of_blocks[i].wanted_ns);
+		CHECK(0);
+	}
 }
 
 static void test_scale(void)
@@ -332,7 +387,7 @@ static void test_virtual_memory(void)
  * and nothing else. */
 static void test_forgetting(void)
 {
-	struct sg_cost cost = {SG_COST_VECTOR, SG_COST_F32, 0, 1000};
+	struct sg_cost cost = SG_COST(SG_COST_VECTOR, SG_COST_F32, 0, 1000);
 	char *device, before[3000], seen[3000], *argument[2];
 
 	for (int i = 0; i < 3000; i++)
@@ -365,7 +420,7 @@ static void test_forgetting(void)
 static void test_objects(void)
 {
 	const size_t size = SG_OBJECT_BYTES, far = (size_t)64 << 20;
-	struct sg_cost cost = {SG_COST_VECTOR, SG_COST_F32, 0, 1000};
+	struct sg_cost cost = SG_COST(SG_COST_VECTOR, SG_COST_F32, 0, 1000);
 	char *device, *object = malloc(2 * size), *seen = malloc(size), *pinned, *argument;
 	size_t before;
 
@@ -448,7 +503,7 @@ static void test_driver(void)
 /* The compute clock knows nothing of all that. */
 static void test_compute_clock(void)
 {
-	struct sg_cost cost = {SG_COST_VECTOR, SG_COST_F32, 0, 1e15};
+	struct sg_cost cost = SG_COST(SG_COST_VECTOR, SG_COST_F32, 0, 1e15);
 	struct cudaDeviceProp properties;
 
 	CHECK(!sg_modelled() && sg_numerics());
@@ -463,6 +518,7 @@ static void test_compute_clock(void)
 
 const struct clock_case host_cases[] = {
 	{"durations", test_durations, {NULL}, NULL},
+	{"blocks", test_blocks, {NULL}, NULL},
 	{"scale", test_scale, {"SOFTGPU_TIME_SCALE=10"}, NULL},
 	{"copies", test_copies, {NULL}, NULL},
 	{"host_copy", test_host_copy, {NULL}, NULL},

@@ -293,7 +293,7 @@ static void link_work(void *arg)
 /* A closure that says itself when it ends, and one that does not. */
 static void test_links(void)
 {
-	struct sg_cost cost = {SG_COST_LINK, SG_COST_F32, 0, 1000};
+	struct sg_cost cost = SG_COST(SG_COST_LINK, SG_COST_F32, 0, 1000);
 	cudaStream_t a = new_stream(), b = new_stream();
 
 	watch();

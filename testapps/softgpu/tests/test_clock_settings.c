@@ -109,7 +109,7 @@ static void test_rules_binary(void)
 }
 static void test_rules_large(void)
 {
-	static char text[70000];
+	static char text[300000];
 
 	memset(text, '#', sizeof(text));
 	use_rules(text, sizeof(text));
@@ -213,6 +213,12 @@ const struct clock_case settings_cases[] = {
 		"rule 1: found 'link=1', expected two ranks"},
 	{"bad_twice_word", test_nothing, {DISTURB("slow=2 rank=1 slow=3")}, "rule 1: duplicate 'slow='"},
 	{"bad_ranks", test_nothing, {DISTURB("rank=1, slow=2")}, "rule 1: found 'rank=1,', expected a rank"},
+	{"absent_rank", test_nothing, {DISTURB("slow=2; rank=1,4 slow=3"), "RANK=1", "WORLD_SIZE=4"},
+		"rule 2: found 'rank=4', but the run's ranks are 0 to 3"},
+	{"absent_rank_mpi", test_nothing, {DISTURB("rank=2 add=1ms"), "OMPI_COMM_WORLD_SIZE=2"},
+		"rule 1: found 'rank=2', but the run's ranks are 0 to 1"},
+	{"absent_device", test_nothing, {DISTURB("device=8 slow=2")},
+		"rule 1: found 'device=8', but the devices are 0 to 7"},
 	{"bad_device", test_nothing, {DISTURB("device=4294967296 slow=2")},
 		"found 'device=4294967296', expected a device number"},
 	{"bad_seed", test_nothing, {DISTURB("jitter=0.1 seed=-1")}, "found 'seed=-1', expected an integer"},
@@ -230,7 +236,7 @@ const struct clock_case settings_cases[] = {
 	{"rules_line", test_rules_line, {NULL}, "rules:3: found 'sluw=', expected one of rank="},
 	{"rules_binary", test_rules_binary, {NULL},
 		"rules: byte 7: found a byte 0, expected a text of rules"},
-	{"rules_large", test_rules_large, {NULL}, "rules: found 64 KiB or more, expected"},
+	{"rules_large", test_rules_large, {NULL}, "rules: found 256 KiB or more, expected"},
 	{"comma", test_comma, {DISTURB("slow=0.75")}, NULL},
 	{"scale_nan", test_nothing, {"SOFTGPU_TIME_SCALE=nan"}, "found 'nan', expected a number from 0.001"},
 	{"bad_scale_unused", test_nothing, {"SOFTGPU_TIME_SCALE=2x", "SOFTGPU_PROFILE="},
@@ -239,7 +245,7 @@ const struct clock_case settings_cases[] = {
 	{"bad_numerics", test_nothing, {"SOFTGPU_NUMERICS=yes"}, "found 'yes', expected on or off"},
 	{"no_profile", test_nothing, {"SOFTGPU_PROFILE=none"},
 		"profiles/none.profile: No such file or directory; expected a path with a '/' in it, or one of "
-		"a100 h200 rtx2080 v100"},
+		"a100 b200 h100 h200 l40s mi300x rtx2080 rtx4090 v100"},
 	{"profile_folder", test_profile_folder, {NULL}, "Is a directory; expected a device profile"},
 	{"bad_name_twice", test_bad_name_twice, {NULL}, "bad.profile:3: duplicate 'name'"},
 	{"bad_empty", test_bad_empty, {NULL}, "bad.profile:0: found the end, expected a line 'name'"},

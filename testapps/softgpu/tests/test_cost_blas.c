@@ -145,6 +145,18 @@ static void test_batches(void)
 	EXPECT_COST(PRODUCT, F32, BATCH * FLOPS, bytes);
 }
 
+/* Two products of one size and one of another. */
+static void test_groups(void)
+{
+	const cublasOperation_t plain[] = {CUBLAS_OP_N, CUBLAS_OP_N};
+	const int m[] = {M, N}, n[] = {N, M}, k[] = {K, K}, ld[] = {16, 16}, size[] = {2, 1};
+	const float ones[] = {1, 1}, zeros[] = {0, 0};
+
+	OK(cublasSgemmGroupedBatched(handle, plain, plain, m, n, k, ones, matrices(), ld, matrices(), ld,
+		zeros, matrices(), ld, 2, size));
+	EXPECT_COST(PRODUCT, F32, 3 * FLOPS, 4 * (2 * (MK + KN + MN) + N * K + K * M + MN));
+}
+
 static void test_matrix_and_vector(void)
 {
 	OK(cublasSgemv_v2(handle, CUBLAS_OP_N, M, N, &one, matrix(), 16, matrix(), 1, &zero, matrix(), 1));
@@ -241,6 +253,26 @@ static void lt_matmul(cublasLtHandle_t lt, cudaDataType type, cublasComputeType_
 	OK(cublasLtMatrixLayoutDestroy(c));
 }
 
+/* A transposed, in lines of 16. */
+static void test_8_bits(cublasLtHandle_t lt)
+{
+	cublasLtMatrixLayout_t a = layout_of((cudaDataType)28, 16, M, 1),
+			       b = layout_of((cudaDataType)28, 16, N, 1);
+	cublasLtMatrixLayout_t c = layout_of(CUDA_R_16F, M, N, 1);
+	cublasLtMatmulDesc_t how = NULL;
+	const int32_t transposed = CUBLAS_OP_T;
+
+	OK(cublasLtMatmulDescCreate(&how, CUBLAS_COMPUTE_32F, CUDA_R_32F));
+	OK(cublasLtMatmulDescSetAttribute(how, CUBLASLT_MATMUL_DESC_TRANSA, &transposed, sizeof(transposed)));
+	OK(cublasLtMatmul(lt, how, &one, matrix(), a, matrix(), b, &zero, matrix(), c, matrix(), c, NULL,
+		NULL, 0, NULL));
+	EXPECT_COST(PRODUCT, F8, 2.0 * M * N * 16, 16 * M + 16 * N + 2 * MN);
+	OK(cublasLtMatmulDescDestroy(how));
+	OK(cublasLtMatrixLayoutDestroy(a));
+	OK(cublasLtMatrixLayoutDestroy(b));
+	OK(cublasLtMatrixLayoutDestroy(c));
+}
+
 static void test_lt(void)
 {
 	const double bytes = 4 * (MK + KN + MN);
@@ -263,6 +295,7 @@ static void test_lt(void)
 	EXPECT_COST(PRODUCT, F32, FLOPS, bytes + 4 * MN);
 	lt_matmul(lt, CUDA_R_32F, CUBLAS_COMPUTE_32F, CUBLASLT_EPILOGUE_BGRADB, 1, &zero);
 	EXPECT_COST(PRODUCT, F32, FLOPS, bytes + 4 * N);
+	test_8_bits(lt);
 	OK(cublasLtMatrixTransformDescCreate(&transform, CUDA_R_32F));
 	OK(cublasLtMatrixTransform(
 		lt, transform, &one, matrix(), layout, NULL, NULL, NULL, matrix(), layout, NULL));
@@ -283,6 +316,7 @@ int main(int argc, char **argv)
 	test_single();
 	test_arithmetic();
 	test_batches();
+	test_groups();
 	test_matrix_and_vector();
 	test_vectors();
 	test_lt();

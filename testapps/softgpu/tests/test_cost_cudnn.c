@@ -65,7 +65,7 @@ static const struct convolution convolutions[] = {
 	{2, {2, 4, 10, 10}, {6, 2, 3, 3}, {2, 6, 6, 6}, {0, 0}, {1, 1}, {2, 2}, 2, CUDNN_TENSOR_OP_MATH,
 		SG_COST_CONVOLUTION, SG_COST_TF32, 2.0 * 2 * 6 * 36 * 2 * 9},
 	{2, {2, 8, 6, 6}, {8, 1, 3, 3}, {2, 8, 6, 6}, {1, 1}, {1, 1}, {1, 1}, 8, CUDNN_DEFAULT_MATH,
-		SG_COST_DEPTHWISE, SG_COST_TF32, 2.0 * 2 * 8 * 36 * 9},
+		SG_COST_DEPTHWISE, SG_COST_F32, 2.0 * 2 * 8 * 36 * 9},
 	/* One channel in one group is not depthwise; two filters per channel are. */
 	{2, {2, 1, 6, 6}, {8, 1, 3, 3}, {2, 8, 4, 4}, {0, 0}, {1, 1}, {1, 1}, 1, CUDNN_DEFAULT_MATH,
 		SG_COST_CONVOLUTION, SG_COST_TF32, 2.0 * 2 * 8 * 16 * 9},
@@ -259,15 +259,26 @@ static void test_normalization(void)
 	OK(cudnnBatchNormalizationForwardTraining(handle, CUDNN_BATCHNORM_SPATIAL, &one, &zero, x, room(), x,
 		room(), params, room(), room(), 0.5, room(), room(), 1e-5, room(), room()));
 	EXPECT_COST(VECTOR, F32, 5 * COUNT, 4 * (2 * COUNT + 8 * 6));
+	/* a block for each channel */
+	EXPECT(seen.blocks == 6 && seen.block_threads > 0 && seen.pace != NULL);
 	OK(cudnnBatchNormalizationForwardTraining(handle, CUDNN_BATCHNORM_SPATIAL, &one, &zero, x, room(), x,
 		room(), params, room(), room(), 0.5, NULL, NULL, 1e-5, NULL, NULL));
 	EXPECT_COST(VECTOR, F32, 5 * COUNT, 4 * (2 * COUNT + 2 * 6));
 	OK(cudnnBatchNormalizationForwardInference(handle, CUDNN_BATCHNORM_SPATIAL, &one, &one, x, room(), x,
 		room(), params, room(), room(), room(), room(), 1e-5));
 	EXPECT_COST(VECTOR, F32, 2 * COUNT, 4 * (3 * COUNT + 4 * 6));
+	EXPECT(seen.blocks == 0 && seen.pace == NULL);
 	OK(cudnnBatchNormalizationBackward(handle, CUDNN_BATCHNORM_SPATIAL, &one, &zero, &one, &zero, x,
 		room(), x, room(), x, room(), params, room(), room(), room(), 1e-5, room(), room()));
 	EXPECT_COST(VECTOR, F32, 7 * COUNT, 4 * (3 * COUNT + 5 * 6));
+	EXPECT(seen.blocks == 6 && seen.pace != NULL && seen.pace->thread < 1);
+	/* channels last: all blocks */
+	OK(cudnnSetTensor4dDescriptor(x, CUDNN_TENSOR_NHWC, CUDNN_DATA_FLOAT, 2, 6, 8, 8));
+	OK(cudnnBatchNormalizationForwardTraining(handle, CUDNN_BATCHNORM_SPATIAL, &one, &zero, x, room(), x,
+		room(), params, room(), room(), 0.5, NULL, NULL, 1e-5, NULL, NULL));
+	EXPECT_COST(VECTOR, F32, 5 * COUNT, 4 * (2 * COUNT + 2 * 6));
+	EXPECT(seen.blocks == 0 && seen.pace != NULL);
+	OK(cudnnSetTensor4dDescriptor(x, CUDNN_TENSOR_NCHW, CUDNN_DATA_FLOAT, 2, 6, 8, 8));
 	OK(cudnnCreateLRNDescriptor(&lrn));
 	OK(cudnnSetLRNDescriptor(lrn, 5, 1e-4, 0.75, 2));
 	OK(cudnnLRNCrossChannelForward(

@@ -5,6 +5,8 @@
 #include "test_cost.h"
 #include "test_cudnn_backend.h"
 
+#include "cudnn/backend_later.h"
+
 static struct tensor floats(int ndims, const int *dim)
 {
 	return make_tensor(CUDNN_DATA_FLOAT, PACKED, ndims, dim);
@@ -83,7 +85,7 @@ static void test_convolution_3d(void)
 	add_convolution(
 		convolution(3, 1, 2), graph_tensor('x', &x), graph_tensor('w', &w), graph_tensor('y', &y), 0);
 	run_graph();
-	EXPECT_COST(DEPTHWISE, TF32, 2.0 * 2 * 4 * 27 * 27, 4.0 * (2 * 4 * 216 + 4 * 27 + 2 * 4 * 27));
+	EXPECT_COST(DEPTHWISE, F32, 2.0 * 2 * 4 * 27 * 27, 4.0 * (2 * 4 * 216 + 4 * 27 + 2 * 4 * 27));
 	drop_tensor(&x);
 	drop_tensor(&w);
 	drop_tensor(&y);
@@ -174,6 +176,77 @@ static void test_attention(void)
 	run_graph();
 	EXPECT_COST(PRODUCT, TF32, 2 * scores * (3 * WIDTH + 2 * V_WIDTH), 2 * (q + k + v + o) + stats);
 	for (int i = 0; i < ALL; i++)
+		drop_tensor(&t[i]);
+}
+
+static descriptor virtual_tensor(int64_t uid, int rows, int columns)
+{
+	const int dim[] = {1, 1, rows, columns}, stride[] = {rows * columns, rows * columns, columns, 1};
+	descriptor d = open_tensor(uid, CUDNN_DATA_FLOAT, 4, dim, stride);
+
+	set_bool(d, CUDNN_ATTR_TENSOR_IS_VIRTUAL, true);
+	return finalized(d);
+}
+
+/* A mask of one side of the band, as a graph of its own from tensor 'i' to 'm'. */
+static descriptor mask_graph(int rows, int columns, float *bound, bool is_left)
+{
+	static float otherwise = -INFINITY;
+	descriptor op = make(CUDNN_BACKEND_OPERATION_DIAGONAL_BAND_MASK_DESCRIPTOR), made;
+
+	set_part(op, CUDNN_ATTR_OPERATION_DIAGONAL_BAND_MASK_XDESC, virtual_tensor('i', rows, columns));
+	set_part(op, CUDNN_ATTR_OPERATION_DIAGONAL_BAND_MASK_YDESC, virtual_tensor('m', rows, columns));
+	set_part(op, CUDNN_ATTR_OPERATION_DIAGONAL_BAND_MASK_BDESC, scalar_tensor('-', 4, &otherwise));
+	set_part(op,
+		is_left ? CUDNN_ATTR_OPERATION_DIAGONAL_BAND_MASK_LEFT_BOUND_DESC
+			: CUDNN_ATTR_OPERATION_DIAGONAL_BAND_MASK_SHIFT_RIGHT_BOUND_DESC,
+		scalar_tensor('b', 4, bound));
+	set_enum(op, CUDNN_ATTR_OPERATION_DIAGONAL_BAND_MASK_COMPARISON_MODE, CUDNN_TYPE_POINTWISE_MODE,
+		is_left ? CUDNN_POINTWISE_CMP_GT : CUDNN_POINTWISE_CMP_GE);
+	add_op(op);
+	made = make(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
+	OK(cudnnBackendSetAttribute(
+		made, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, graph.op));
+	graph.op_count = 0;
+	return finalized(made);
+}
+
+/* Of tiles of 128 rows and columns those are computed that a mask leaves something of. */
+static void test_masks(void)
+{
+	enum { ROWS = 512, WIDTH = 4 };
+	static const struct {
+		float bound;
+		bool is_left;
+		int tiles; /* of 16 */
+	} masks[] = {{0, false, 10}, {-1, false, 10}, {1, false, 13}, {-128, false, 6}, {1, true, 10},
+		{1000, true, 16}};
+	static const int dim[] = {1, 1, ROWS, WIDTH};
+	struct tensor t[4];
+
+	for (int i = 0; i < 4; i++)
+		t[i] = floats(4, dim);
+	for (size_t i = 0; i < sizeof(masks) / sizeof(masks[0]); i++) {
+		float bound = masks[i].bound;
+		descriptor op, mask;
+
+		case_name = "masks";
+		begin_graph();
+		mask = mask_graph(ROWS, ROWS, &bound, masks[i].is_left);
+		op = make(CUDNN_BACKEND_OPERATION_SDPA_FWD_DESCRIPTOR);
+		set_part(op, CUDNN_ATTR_OPERATION_SDPA_FWD_QDESC, graph_tensor('q', &t[0]));
+		set_part(op, CUDNN_ATTR_OPERATION_SDPA_FWD_KDESC, graph_tensor('k', &t[1]));
+		set_part(op, CUDNN_ATTR_OPERATION_SDPA_FWD_VDESC, graph_tensor('v', &t[2]));
+		set_part(op, CUDNN_ATTR_OPERATION_SDPA_FWD_ODESC, graph_tensor('o', &t[3]));
+		set_part(op, CUDNN_ATTR_OPERATION_SDPA_FWD_SUBGRAPH, mask);
+		set_int(op, CUDNN_ATTR_OPERATION_SDPA_FWD_SUBGRAPH_INPUT_UID, 'i');
+		set_int(op, CUDNN_ATTR_OPERATION_SDPA_FWD_SUBGRAPH_OUTPUT_UID, 'm');
+		add_op(op);
+		run_graph();
+		EXPECT_COST(PRODUCT, TF32, 2.0 * ROWS * ROWS * 2 * WIDTH * masks[i].tiles / 16,
+			4.0 * 4 * ROWS * WIDTH);
+	}
+	for (int i = 0; i < 4; i++)
 		drop_tensor(&t[i]);
 }
 
@@ -292,6 +365,7 @@ int main(int argc, char **argv)
 	test_convolution_3d();
 	test_matmul();
 	test_attention();
+	test_masks();
 	test_pointwise();
 	test_normalization();
 	test_resample_and_reduction();

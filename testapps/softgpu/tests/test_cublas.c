@@ -176,6 +176,62 @@ static void test_gemm(const struct gemm_case *s, const struct types *types, enum
 	OK(cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_HOST));
 }
 
+/* Two groups, of one product and of two, whose sizes are gone when they are computed. */
+static void test_groups(const struct types *types)
+{
+	enum { GROUPS = 2, EACH = 64 };
+	cublasOperation_t op_a[] = {N, T}, op_b[] = {T, N};
+	int m[] = {3, 5}, n[] = {4, 2}, k[] = {6, 7}, lda[] = {4, 7}, ldb[] = {4, 8}, ldc[] = {3, 6},
+	    size[] = {1, 2};
+	double factors[][GROUPS] = {{1, -1.5}, {0.5, 0}};
+	uint64_t packed[2][GROUPS] = {{0}};
+	struct array a = make_array(types->ab, EACH * BATCH), b = make_array(types->ab, EACH * BATCH);
+	struct array c = make_array(types->c, EACH * BATCH);
+	void *pa = make_pointers(&a, EACH), *pb = make_pointers(&b, EACH), *pc = make_pointers(&c, EACH);
+
+	case_name = "groups";
+	for (size_t i = 0; i < 2 * GROUPS; i++)
+		put(packed[i / GROUPS], types->scale, i % GROUPS, factors[i / GROUPS][i % GROUPS]);
+	close_gate();
+	if (types->ab == CUDA_R_32F)
+		OK(cublasSgemmGroupedBatched(handle, op_a, op_b, m, n, k, (const float *)packed[0], pa, lda,
+			pb, ldb, (const float *)packed[1], pc, ldc, GROUPS, size));
+	else if (types->ab == CUDA_R_64F)
+		OK(cublasDgemmGroupedBatched(handle, op_a, op_b, m, n, k, (const double *)packed[0], pa, lda,
+			pb, ldb, (const double *)packed[1], pc, ldc, GROUPS, size));
+	else
+		OK(cublasGemmGroupedBatchedEx(handle, op_a, op_b, m, n, k, packed[0], pa, types->ab, lda, pb,
+			types->ab, ldb, packed[1], pc, types->c, ldc, GROUPS, size, types->compute));
+	memset(packed, 0xff, sizeof(packed));
+	for (int p = 0; p < BATCH; p++) {
+		int g = p == 0 ? 0 : 1;
+
+		for (int at = 0; at < m[g] * n[g]; at++) {
+			int i = at % m[g], j = at / m[g];
+			double *out = &c.value[p * EACH + j * ldc[g] + i], sum = 0;
+
+			for (int l = 0; l < k[g]; l++)
+				sum += a.value[p * EACH + (op_a[g] == N ? l * lda[g] + i : i * lda[g] + l)] *
+				       b.value[p * EACH + (op_b[g] == N ? j * ldb[g] + l : l * ldb[g] + j)];
+			*out = factors[0][g] * sum + factors[1][g] * *out;
+		}
+	}
+	memset(m, 0xff, sizeof(m));
+	memset(lda, 0xff, sizeof(lda));
+	open_gate();
+	COMPARE(&c, spacing_of(types->c) * 2 + spacing_of(CUDA_R_32F) * 16);
+	m[0] = m[1] = lda[0] = lda[1] = 8;
+	EXPECT_STATUS(CUBLAS_STATUS_INVALID_VALUE,
+		cublasGemmGroupedBatchedEx(handle, op_a, op_b, m, n, k, packed[0], pa, types->ab, lda, pb,
+			types->ab, NULL, packed[1], pc, types->c, ldc, GROUPS, size, types->compute));
+	drop_array(&a);
+	drop_array(&b);
+	drop_array(&c);
+	CUDA(cudaFree(pa));
+	CUDA(cudaFree(pb));
+	CUDA(cudaFree(pc));
+}
+
 /* ---- handles and errors ---- */
 
 static void test_errors(void)
@@ -221,6 +277,11 @@ static void test_errors(void)
 	EXPECT_STATUS(CUBLAS_STATUS_INVALID_VALUE, cublasSetPointerMode(handle, (cublasPointerMode_t)5));
 	EXPECT_STATUS(CUBLAS_STATUS_NOT_INITIALIZED, cublasDestroy(NULL));
 	EXPECT_STATUS(CUBLAS_STATUS_INVALID_VALUE, cublasCreate(NULL));
+	/* a part of a larger buffer, as XLA has it */
+	EXPECT_STATUS(CUBLAS_STATUS_SUCCESS, cublasSetWorkspace(handle, a + 32, 512));
+	EXPECT_STATUS(CUBLAS_STATUS_INVALID_VALUE, cublasSetWorkspace(handle, a + 1, 512));
+	EXPECT_STATUS(CUBLAS_STATUS_INVALID_VALUE, cublasSetWorkspace(handle, NULL, 512));
+	EXPECT_STATUS(CUBLAS_STATUS_SUCCESS, cublasSetWorkspace(handle, NULL, 0));
 	OK(cublasGetPointerMode(handle, &mode));
 	EXPECT(mode == CUBLAS_POINTER_MODE_HOST);
 	OK(cublasGetStream(handle, &got));
@@ -244,6 +305,8 @@ int main(void)
 				test_gemm(&gemm_cases[i], &type_cases[t], (enum form)form, (i + t) % 3 == 0);
 		}
 	}
+	for (size_t t = 0; t < sizeof(type_cases) / sizeof(type_cases[0]); t++)
+		test_groups(&type_cases[t]);
 	test_errors();
 	return end_tests();
 }

@@ -633,6 +633,7 @@ int main(int argc, char **argv)
 	test_streams();
 	test_virtual_memory();
 	test_graph_nodes();
+	test_tensor_maps();
 	test_select();
 	test_entries();
 	test_injection();

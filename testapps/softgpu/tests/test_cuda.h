@@ -21,6 +21,9 @@ void test_streams(void);
 /* Addresses and memory apart (test_cuda_virtual.c). */
 void test_virtual_memory(void);
 
+/* Tensors for Hopper's kernels (test_cuda_tensor_map.c). */
+void test_tensor_maps(void);
+
 /* Graphs node by node (test_cuda_graph.c). */
 void test_graph_nodes(void);
 

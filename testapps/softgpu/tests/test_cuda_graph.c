@@ -176,6 +176,100 @@ static void test_child(void)
 	OK(cuGraphDestroy(longer));
 }
 
+/* A child graph that the node has taken over: its own nodes name what is changed in an executable graph, at
+ * any depth, as XLA does with the body of a loop. */
+static void test_moved(void)
+{
+	CUgraphNodeParams set = set_to(memory, 1), copy = copy_of(other, memory), child;
+	CUgraph inner, middle, outer;
+	CUgraphNode inner_set, inner_copy, node, child_node;
+	CUgraphExec executable;
+
+	OK(cuMemsetD8_v2(memory, 0, 32 * COUNT * sizeof(int)));
+	OK(cuGraphCreate(&inner, 0));
+	OK(cuGraphCreate(&middle, 0));
+	OK(cuGraphCreate(&outer, 0));
+	OK(cuGraphAddNode_v2(&inner_set, inner, NULL, NULL, 0, &set));
+	OK(cuGraphAddNode_v2(&inner_copy, inner, &inner_set, NULL, 1, &copy));
+	memset(&child, 0, sizeof(child));
+	child.type = CU_GRAPH_NODE_TYPE_GRAPH;
+	child.graph.graph = inner;
+	memcpy(&child.graph.ownership, &(int){1}, sizeof(int)); /* moved */
+	OK(cuGraphAddNode_v2(&child_node, middle, NULL, NULL, 0, &child));
+	EXPECT(cuGraphAddNode_v2(&child_node, middle, NULL, NULL, 0, &child), CUDA_ERROR_INVALID_VALUE);
+	EXPECT(cuGraphDestroy(inner), CUDA_ERROR_INVALID_VALUE);
+	child.graph.graph = middle;
+	OK(cuGraphAddNode_v2(&child_node, outer, NULL, NULL, 0, &child));
+	copy = copy_of(memory + 4 * COUNT, other);
+	OK(cuGraphAddNode_v2(&node, outer, &child_node, NULL, 1, &copy));
+	executable = executable_of(outer);
+	OK(cuGraphLaunch(executable, stream));
+	CHECK(at(memory + 4 * COUNT) == 1);
+	set = set_to(memory, 2);
+	copy = copy_of(other + 4, memory);
+	copy.memcpy.copyParams.WidthInBytes = 4;
+	OK(cuGraphExecNodeSetParams(executable, inner_set, &set));
+	OK(cuGraphExecMemcpyNodeSetParams(executable, inner_copy, &copy.memcpy.copyParams, test_context));
+	OK(cuGraphLaunch(executable, stream));
+	CHECK(at(memory + 4 * COUNT) == 1 && at(memory + 4 * COUNT + 4) == 2);
+	OK(cuGraphExecDestroy(executable));
+	OK(cuGraphDestroy(outer));
+}
+
+static void expect_update(
+	CUgraphExec executable, CUgraph graph, int wanted, CUgraphNode node, CUgraphNode from)
+{
+	CUgraphExecUpdateResultInfo info;
+
+	memset(&info, 0xff, sizeof(info));
+	EXPECT(cuGraphExecUpdate_v2(executable, graph, &info),
+		wanted == 0 ? CUDA_SUCCESS : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+	CHECK((int)info.result == wanted && info.errorNode == node && info.errorFromNode == from);
+}
+
+/* An update says which node it cannot take over, and why; until it can, nothing changes. */
+static void test_update(void)
+{
+	CUgraphNodeParams set = set_to(memory, 1), copy = copy_of(other, memory), fill;
+	CUgraphNode first, second, node, root;
+	CUgraphExec executable;
+	CUgraph graph, wanted;
+	void *arguments[2];
+	int value = 9;
+
+	fill = fill_with(&memory, &value, arguments);
+	OK(cuGraphCreate(&graph, 0));
+	OK(cuGraphAddNode_v2(&first, graph, NULL, NULL, 0, &set));
+	OK(cuGraphAddNode_v2(&second, graph, &first, NULL, 1, &copy));
+	executable = executable_of(graph);
+
+	OK(cuGraphCreate(&wanted, 0));
+	set = set_to(memory, 5);
+	OK(cuGraphAddNode_v2(&root, wanted, NULL, NULL, 0, &set));
+	expect_update(executable, wanted, 2, NULL, NULL); /* a node less */
+	OK(cuGraphAddNode_v2(&node, wanted, NULL, NULL, 0, &copy));
+	expect_update(executable, wanted, 2, node, NULL); /* an edge less */
+	OK(cuGraphDestroy(wanted));
+	OK(cuGraphCreate(&wanted, 0));
+	OK(cuGraphAddNode_v2(&root, wanted, NULL, NULL, 0, &set));
+	OK(cuGraphAddNode_v2(&node, wanted, &root, NULL, 1, &fill));
+	expect_update(executable, wanted, 3, node, NULL); /* another kind */
+	OK(cuGraphLaunch(executable, stream));
+	CHECK(at(other) == 1);
+	OK(cuGraphDestroy(wanted));
+	OK(cuGraphCreate(&wanted, 0));
+	OK(cuGraphAddNode_v2(&root, wanted, NULL, NULL, 0, &set));
+	OK(cuGraphAddNode_v2(&node, wanted, &root, NULL, 1, &copy));
+	expect_update(executable, wanted, 0, NULL, NULL);
+	OK(cuGraphLaunch(executable, stream));
+	CHECK(at(other) == 5);
+	OK(cuGraphAddNode_v2(&node, wanted, &node, NULL, 1, &fill));
+	expect_update(executable, wanted, 2, node, NULL); /* a node more */
+	OK(cuGraphExecDestroy(executable));
+	OK(cuGraphDestroy(wanted));
+	OK(cuGraphDestroy(graph));
+}
+
 /* Nothing is left of a node that cannot be made, and a graph has no end to its branches. */
 static void test_refused(void)
 {
@@ -194,7 +288,7 @@ static void test_refused(void)
 	EXPECT(cuGraphAddNode_v2(&node, graph, NULL, NULL, 0, NULL), CUDA_ERROR_INVALID_VALUE);
 	bad.memset.elementSize = 3;
 	EXPECT(cuGraphAddNode_v2(&node, graph, NULL, NULL, 0, &bad), CUDA_ERROR_INVALID_VALUE);
-	bad.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC;
+	bad.type = (CUgraphNodeType)8; /* semaphores */
 	EXPECT(cuGraphAddNode_v2(&node, graph, NULL, NULL, 0, &bad), CUDA_ERROR_NOT_SUPPORTED);
 	OK(cuGraphGetNodes(graph, NULL, &count));
 	CHECK(count == 0);
@@ -221,6 +315,8 @@ void test_graph_nodes(void)
 	OK(cuMemsetD8_v2(memory, 0, 32 * COUNT * sizeof(int)));
 	test_chain();
 	test_child();
+	test_moved();
+	test_update();
 	test_refused();
 	OK(cuMemFree_v2(memory));
 	OK(cuMemFree_v2(other));

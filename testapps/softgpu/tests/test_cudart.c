@@ -563,6 +563,7 @@ int main(int argc, char **argv)
 	test_callbacks();
 	test_launches();
 	test_capture();
+	test_graphs();
 	test_devices();
 	test_threads();
 	test_fork();

@@ -15,4 +15,7 @@ void test_memory(void);
 /* Stream capture and graphs (test_cudart_capture.c). */
 void test_capture(void);
 
+/* Graphs by hand, and what is asked of them (test_cudart_graph.c). */
+void test_graphs(void);
+
 #endif

@@ -559,6 +559,44 @@ static void test_execution_rules(void)
 	drop_tensor(&y);
 }
 
+/* A plan as text makes another plan after all descriptors of the first have gone; in no other process. */
+static void test_text(void)
+{
+	static const char foreign[] = "{\"softgpu\": {\"process\": 0, \"plan\": 0}}";
+	struct tensor x = make_4d(CUDNN_DATA_FLOAT, PACKED, 2, 3, 4, 5);
+	struct tensor y = make_4d(CUDNN_DATA_FLOAT, PACKED, 2, 3, 4, 5);
+	char text[256];
+	int64_t count = 0, bytes = 0;
+	descriptor plan;
+
+	case_name = "a plan as text";
+	begin_graph();
+	add_pointwise(CUDNN_POINTWISE_NEG, graph_tensor('x', &x), NULL, graph_tensor('y', &y));
+	plan = make_plan(finalized(make_heuristics(finalized(make_graph()), CUDNN_HEUR_MODE_A)), 0, &bytes);
+	OK(cudnnBackendGetAttribute(
+		plan, CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION, CUDNN_TYPE_CHAR, 0, &count, NULL));
+	EXPECT(count > 0 && count < (int64_t)sizeof(text));
+	OK(cudnnBackendGetAttribute(
+		plan, CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION, CUDNN_TYPE_CHAR, count, &count, text));
+	destroy_all();
+	plan = make(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+	OK(cudnnBackendSetAttribute(
+		plan, CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION, CUDNN_TYPE_CHAR, count, text));
+	OK(cudnnBackendExecute(handle, finalized(plan), finalized(make_pack(NULL))));
+	CUDA(cudaStreamSynchronize(stream));
+	for (int64_t i = 0; i < count_of(&x); i++)
+		*element(&y, i) = -*element(&x, i);
+	COMPARE(&y, 0);
+	plan = make(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
+	EXPECT_STATUS(CUDNN_STATUS_BAD_PARAM, cudnnBackendFinalize(plan));
+	OK(cudnnBackendSetAttribute(plan, CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION, CUDNN_TYPE_CHAR,
+		(int64_t)sizeof(foreign) - 1, foreign));
+	EXPECT_STATUS(CUDNN_STATUS_NOT_SUPPORTED, cudnnBackendFinalize(plan));
+	destroy_all();
+	drop_tensor(&x);
+	drop_tensor(&y);
+}
+
 int main(void)
 {
 	begin_tests();
@@ -575,5 +613,6 @@ int main(void)
 	test_operation_rules();
 	test_graph_rules();
 	test_execution_rules();
+	test_text();
 	return end_tests();
 }

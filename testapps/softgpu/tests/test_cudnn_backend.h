@@ -12,6 +12,7 @@
 
 #define MADE_MAX 256
 #define BOUND_MAX 32
+#define OPS_MAX 32
 
 typedef cudnnBackendDescriptor_t descriptor;
 
@@ -19,7 +20,7 @@ typedef cudnnBackendDescriptor_t descriptor;
 static struct {
 	descriptor made[MADE_MAX];
 	int made_count;
-	descriptor op[16];
+	descriptor op[OPS_MAX];
 	int64_t op_count;
 	int64_t uid[BOUND_MAX];
 	void *pointer[BOUND_MAX];

@@ -56,8 +56,8 @@ static void train(int rank, int n, ncclUniqueId id, int *shared)
 	OK(ncclCommInitRank(&comm, n, id, rank));
 	for (int layer = 0; layer < LAYERS; layer++) {
 		/* 1 to 4 ms: each rank is last now and then */
-		struct sg_cost cost = {
-			SG_COST_VECTOR, SG_COST_F32, 0, 1e9 * (1 + (rank + layer * layer) % 4)};
+		struct sg_cost cost = SG_COST(
+			SG_COST_VECTOR, SG_COST_F32, 0, 1e9 * (1 + (rank + layer * layer) % 4));
 
 		OK(sg_submit_cost(compute, &cost, nothing, NULL, 0));
 		OK(cudaEventRecord(event, compute));
@@ -66,7 +66,7 @@ static void train(int rank, int n, ncclUniqueId id, int *shared)
 			ncclSum, comm, communicate));
 	}
 	if (rank == 1) {
-		const struct sg_cost cost = {SG_COST_VECTOR, SG_COST_F32, 0, 1e9};
+		const struct sg_cost cost = SG_COST(SG_COST_VECTOR, SG_COST_F32, 0, 1e9);
 
 		OK(sg_submit_cost(communicate, &cost, nothing, NULL, 0));
 		OK(ncclSend(gradients, BYTES, ncclInt8, 2, comm, communicate));

@@ -76,6 +76,42 @@ static void test_runtime(void *runtime)
 		dlvsym(runtime, "cudaGetDeviceProperties", "libcudart.so.12") == NULL);
 }
 
+/* CUDA 13's struct is longer by 64 bytes. */
+static void test_pointer(void *runtime)
+{
+	int (*allocate)(void **, size_t), (*release)(void *), (*get_attributes)(void *, const void *);
+	int (*allocate_managed)(void **, size_t, unsigned), (*prefetch)(const void *, size_t, int, void *);
+	int (*advise)(const void *, size_t, int, int);
+	struct {
+		int type, device;
+		void *on_device, *on_host;
+		char behind[64];
+	} attributes;
+	void *memory = NULL;
+
+	*(void **)&allocate = function(runtime, "cudaMalloc");
+	*(void **)&release = function(runtime, "cudaFree");
+	*(void **)&get_attributes = function(runtime, "cudaPointerGetAttributes");
+	CHECK(allocate(&memory, 256) == 0);
+	memset(&attributes, 'x', sizeof(attributes));
+	CHECK(get_attributes(&attributes, memory) == 0);
+	CHECK(attributes.type == 2 && attributes.device == 1 && attributes.on_device == memory);
+	CHECK(attributes.on_host == NULL && attributes.behind[0] == 'x' && attributes.behind[63] == 'x');
+	CHECK(release(memory) == 0);
+	CHECK(get_attributes(&attributes, &memory) == 0 && attributes.type == 0 &&
+		attributes.behind[0] == 'x');
+	CHECK(get_attributes(NULL, memory) != 0);
+
+	*(void **)&allocate_managed = function(runtime, "cudaMallocManaged");
+	*(void **)&prefetch = function(runtime, "cudaMemPrefetchAsync");
+	*(void **)&advise = function(runtime, "cudaMemAdvise");
+	CHECK(allocate_managed(&memory, 256, 1) == 0);
+	CHECK(prefetch(memory, 256, 0, NULL) == 0 && prefetch(memory, 256, -1, NULL) == 0 &&
+		prefetch(memory, 256, 99, NULL) != 0);
+	CHECK(advise(memory, 256, 1, 0) == 0 && advise(memory, 256, 1, 99) != 0);
+	CHECK(release(memory) == 0);
+}
+
 static void test_capture(void *runtime)
 {
 	int (*create)(void **), (*begin)(void *, int), (*end)(void *, void **);
@@ -96,6 +132,35 @@ static void test_capture(void *runtime)
 	CHECK(info(stream, &status, NULL, NULL, NULL, NULL) == 0 && status == 0);
 }
 
+/* Edges with their data and without. */
+static void test_graph(void *runtime)
+{
+	int (*create)(void **, unsigned), (*empty)(void **, void *, void **, size_t), (*destroy)(void *);
+	int (*depend)(void *, void **, void **, size_t), (*edges)(void *, void **, void **, size_t *);
+	int (*edges_with)(void *, void **, void **, void *, size_t *),
+		(*add)(void **, void *, void **, size_t, void *);
+	void *graph = NULL, *first, *second, *from[4], *to[4];
+	long long params[32] = {5}; /* an empty node */
+	char data[4][8];
+	size_t count = 4;
+
+	*(void **)&create = function(runtime, "cudaGraphCreate");
+	*(void **)&destroy = function(runtime, "cudaGraphDestroy");
+	*(void **)&empty = function(runtime, "cudaGraphAddEmptyNode");
+	*(void **)&depend = function(runtime, "cudaGraphAddDependencies");
+	*(void **)&edges = function(runtime, "cudaGraphGetEdges");
+	*(void **)&edges_with = function(runtime, "cudaGraphGetEdges_v2");
+	*(void **)&add = function(runtime, "cudaGraphAddNode");
+	CHECK(create(&graph, 0) == 0 && empty(&first, graph, NULL, 0) == 0 &&
+		empty(&second, graph, NULL, 0) == 0);
+	CHECK(depend(graph, &second, &first, 1) == 0);
+	CHECK(edges(graph, from, to, &count) == 0 && count == 1 && from[0] == second && to[0] == first);
+	CHECK(add(to, graph, &first, 1, params) == 0 && to[0] != NULL);
+	count = 4;
+	CHECK(edges_with(graph, from, to, data, &count) == 0 && count == 2 && data[1][0] == 0);
+	CHECK(destroy(graph) == 0);
+}
+
 /* Handles of the others. */
 static void test_others(void)
 {
@@ -103,7 +168,7 @@ static void test_others(void)
 		const char *library, *create, *destroy;
 	} others[] = {{"libcublas.so.12", "cublasCreate_v2", "cublasDestroy_v2"},
 		{"libcublasLt.so.12", "cublasLtCreate", "cublasLtDestroy"}};
-	int (*create)(void **), (*destroy)(void *);
+	int (*create)(void **), (*destroy)(void *), (*push)(const char *);
 	void *handle;
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
@@ -117,6 +182,8 @@ static void test_others(void)
 		CHECK(destroy(handle) == 0);
 	}
 	CHECK(dlopen("libcufft.so.11", RTLD_NOW) != NULL && dlopen("libcusolver.so.11", RTLD_NOW) != NULL);
+	*(void **)&push = function(dlopen("libnvToolsExt.so.1", RTLD_NOW), "nvtxRangePushA");
+	CHECK(push("range") < 0);
 	CHECK(dlopen("libnvrtc.so.12", RTLD_NOW) != NULL && dlopen("libcurand.so.10", RTLD_NOW) != NULL);
 }
 
@@ -129,7 +196,9 @@ int main(void)
 		return 1;
 	}
 	test_runtime(runtime);
+	test_pointer(runtime);
 	test_capture(runtime);
+	test_graph(runtime);
 	test_others();
 	return failures > 0;
 }
