@@ -130,10 +130,13 @@ static void print_run(struct run *run, const struct cmd_options *options, cJSON 
 				      isfinite(imbalance) ? arena_format(arena, "%.3f", imbalance) : "-",
 				      slowdown_words(analysis, slowdown, stages)),
 			out);
+		run_print_device(run, out);
 		findings_print_first(&findings, out);
 	}
-	if (object)
+	if (object) {
 		cJSON_AddStringToObject(object, "run", print_clean(arena, run->label));
+		run_device_json(run, object);
+	}
 	if (analysis->worker_count > 0)
 		print_tables(analysis, &findings.balance, &findings.causes, options->form, object, out);
 	if (object) {

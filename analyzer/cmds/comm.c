@@ -55,14 +55,18 @@ static void print_run(struct run *run, const struct cmd_options *options, cJSON 
 	struct comm comm;
 
 	comm_find(timeline, &run->analysis.collectives, skip_of(run, options), &comm);
-	if (options->form == PRINT_TEXT)
+	if (options->form == PRINT_TEXT) {
 		print_heading(arena_format(arena, "%s: %zu process%s", print_clean(arena, run->label),
 				      timeline->process_count, timeline->process_count == 1 ? "" : "es"),
 			out);
+		run_print_device(run, out);
+	}
 	if (options->form == PRINT_TEXT && comm.row_count == 0)
 		fputs("No communication.\n", out);
-	if (object)
+	if (object) {
 		cJSON_AddStringToObject(object, "run", print_clean(arena, run->label));
+		run_device_json(run, object);
+	}
 	for (int i = 0; i < 2; i++) {
 		struct print_table table;
 

@@ -47,10 +47,12 @@ static void print_run(struct run *run, const struct kernels_options *options, cJ
 		print_heading(arena_format(arena, "%s: %zu GPU%s", print_clean(arena, run->label),
 				      analysis->worker_count, analysis->worker_count == 1 ? "" : "s"),
 			out);
+		run_print_device(run, out);
 		cmd_findings(run, form, NULL, out);
 	}
 	if (object) {
 		cJSON_AddStringToObject(object, "run", print_clean(arena, run->label));
+		run_device_json(run, object);
 		cJSON_AddNumberToObject(object, "time_ns", kernels.time_ns);
 		if (kernels.assumed.names)
 			cJSON_AddNumberToObject(object, "assumed_share", kernels.assumed.share);

@@ -104,8 +104,11 @@ static void print_all_why(struct run *run, const struct cmd_options *how)
 
 	if (object) {
 		cJSON_AddStringToObject(object, "run", run->label);
+		run_device_json(run, object);
 		list = cJSON_AddArrayToObject(object, "workers");
 	}
+	if (how->form == PRINT_TEXT)
+		run_print_device(run, stdout);
 	for (size_t w = 0; w < (how->ranks || analysis->worker_count == 0 ? analysis->worker_count : 1);
 		w++) {
 		cJSON *item = list ? cJSON_CreateObject() : NULL;
@@ -202,6 +205,7 @@ static int run(int argument_count, char **arguments)
 			cJSON_AddStringToObject(
 				object, "recorder", report_device_times_key(&runs[0].analysis, "pmhook"));
 			add_device(object, &runs[0].analysis);
+			run_device_json(&runs[0], object);
 			add_memory(object, &runs[0].analysis);
 			cJSON_AddNumberToObject(object, "gpus", (double)runs[0].analysis.worker_count);
 			samples = analysis_samples(&runs[0].analysis);
@@ -209,6 +213,7 @@ static int run(int argument_count, char **arguments)
 			cJSON_AddItemToObject(object, "layers", print_json(&table));
 			print_json_end(object, stdout);
 		} else if (table.row_count > 0) {
+			run_print_device(&runs[0], stdout);
 			print_text(&table,
 				how.ranks ? "Layers by rank, mean time of an iteration"
 					  : "Layers, mean time of an iteration",

@@ -162,6 +162,7 @@ static void print_item(const struct ssgd_item *item)
 			      analysis->worker_count, analysis->worker_count == 1 ? "" : "s",
 			      item->ssgd.step_count, item->ssgd.step_count == 1 ? "" : "s"),
 		stdout);
+	run_print_device(item->run, stdout);
 	print_table_of(
 		ssgd_phase_table, item, 1, PRINT_TEXT, NULL, "phases", "Mean time of an iteration", true);
 	print_table_of(ssgd_prediction_table, item, 1, PRINT_TEXT, NULL, "predictions",
@@ -189,6 +190,7 @@ static void add_runs(cJSON *object, const struct ssgd_item *items, size_t count)
 		cJSON_AddStringToObject(run, "run", items[i].label);
 		cJSON_AddStringToObject(run, "program",
 			print_clean(&analysis->timeline.arena, analysis->timeline.processes[0].program));
+		run_device_json(items[i].run, run);
 		cJSON_AddNumberToObject(run, "gpus", (double)ssgd->shape.rank_count);
 		cJSON_AddNumberToObject(run, "iterations", (double)ssgd->step_count);
 		cJSON_AddNumberToObject(run, "t_iter_ns", ssgd->measured.mean);

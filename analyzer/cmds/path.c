@@ -248,12 +248,15 @@ static int print_run(struct run *run, const struct path_options *options, cJSON 
 	struct shown shown = {analysis, &job, &critical, form == PRINT_TEXT ? options->top : SIZE_MAX};
 	int status;
 
-	if (form == PRINT_TEXT)
+	if (form == PRINT_TEXT) {
 		print_heading(arena_format(arena, "%s: %zu GPU%s", print_clean(arena, run->label),
 				      analysis->worker_count, analysis->worker_count == 1 ? "" : "s"),
 			out);
+		run_print_device(run, out);
+	}
 	if (object) {
 		cJSON_AddStringToObject(object, "run", print_clean(arena, run->label));
+		run_device_json(run, object);
 		cJSON_AddItemToArray(list, object);
 	}
 	cmd_findings(run, form, object, out);

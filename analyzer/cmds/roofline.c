@@ -61,6 +61,16 @@ static void print_device(const struct roofline *roofline, struct arena *arena, b
 	const char *name = roofline->device ? print_clean(arena, roofline->device) : NULL;
 	const char *text;
 
+	if (!peak->source && roofline->time_scale != 1) {
+		print_paragraph(
+			arena_format(arena,
+				"GPU: %s; times are %g× as long as its own, so its peak rates are no roof for "
+				"them. Record with SOFTGPU_TIME_SCALE=1, or set the rates with --peak-flops and "
+				"--bandwidth.",
+				name ? name : "unknown", roofline->time_scale),
+			2, stdout);
+		return;
+	}
 	if (!peak->source) {
 		print_paragraph(
 			arena_format(arena,
@@ -111,6 +121,9 @@ static void print_whole(const struct roofline *roofline, struct arena *arena, bo
 			"of the iteration).",
 			text, 100 * roofline->utilization, print_time(arena, roofline->roof_ns),
 			100 * roofline->roof_ns / roofline->iteration_ns);
+	else if (roofline->time_scale != 1)
+		text = arena_format(arena, "%s Model FLOPs utilization (MFU): - (times x %g).", text,
+			roofline->time_scale);
 	print_paragraph(text, 2, stdout);
 }
 
@@ -170,8 +183,10 @@ static void print_run(struct run *run, const struct roofline *roofline, const st
 	if (object) {
 		cJSON_AddStringToObject(object, "run", run->label);
 		add_whole(roofline, object);
+		run_device_json(run, object);
 	} else if (text) {
 		print_heading(arena_format(arena, "%s: roofline", print_clean(arena, run->label)), stdout);
+		run_print_device(run, stdout);
 		print_device(roofline, arena, elsewhere);
 		print_whole(roofline, arena, elsewhere);
 	}

@@ -334,12 +334,15 @@ static int print_run(
 	/* Before anything is printed: it may end the program. */
 	if (!imported_timeline_is_labels(&analysis->timeline))
 		ask(run, questions, &list);
-	if (form == PRINT_TEXT)
+	if (form == PRINT_TEXT) {
 		print_heading(arena_format(arena, "%s: %zu GPU%s", print_clean(arena, run->label),
 				      analysis->worker_count, analysis->worker_count == 1 ? "" : "s"),
 			out);
+		run_print_device(run, out);
+	}
 	if (object) {
 		cJSON_AddStringToObject(object, "run", print_clean(arena, run->label));
+		run_device_json(run, object);
 		cJSON_AddItemToArray(runs, object);
 	}
 	cmd_findings(run, form, object, out);

@@ -333,6 +333,16 @@ static const char *cost_of_run(struct arena *arena, const struct recording_cost 
 		cost->elapsed ? "elapsed time" : "processor time");
 }
 
+/* The step is longer than the GPU's own, what recording costs is not. */
+static const char *scaled_text(struct arena *arena, const struct analysis *analysis)
+{
+	const double scale = run_time_scale(&analysis->timeline);
+
+	return scale == 1
+		       ? ""
+		       : arena_format(arena, " Of steps with device times x %g: more of a GPU's own.", scale);
+}
+
 static const char *cost_of_step(struct arena *arena, const struct recording_cost *cost)
 {
 	return arena_format(arena, "%s of a step of %s (%.2f%%): %.0f calls at %.0f ns",
@@ -352,18 +362,18 @@ static void report_cost(const struct analysis *analysis, FILE *out)
 		print_paragraph(
 			arena_format(arena,
 				"Recording overhead: %.1f%% of a step (quartiles %.1f%% and %.1f%%), measured "
-				"in this run: stretches with recording and without took turns %zu times. %s.",
+				"in this run: stretches with recording and without took turns %zu times. %s.%s",
 				cost.measured * 100, cost.measured_low * 100, cost.measured_high * 100,
-				cost.pairs, cost_of_run(arena, &cost)),
+				cost.pairs, cost_of_run(arena, &cost), scaled_text(arena, analysis)),
 			2, out);
 	else
 		print_paragraph(
 			arena_format(arena,
 				"Recording overhead: about %s; %s. Estimated from a sample of calls, without "
 				"CUPTI's own time and the program's emptied caches (PMHOOK_COST=measure "
-				"measures all of it).",
+				"measures all of it).%s",
 				isnan(cost.share) ? "- of a step" : cost_of_step(arena, &cost),
-				cost_of_run(arena, &cost)),
+				cost_of_run(arena, &cost), scaled_text(arena, analysis)),
 			2, out);
 }
 

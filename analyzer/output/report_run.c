@@ -183,6 +183,7 @@ static void print_head(struct run *run, FILE *out)
 	print_heading(arena_format(arena, "%s: %s, %zu process%s%s", print_clean(arena, run->label),
 			      report_origin(analysis), processes, processes == 1 ? "" : "es", gpus),
 		out);
+	run_print_device(run, out);
 	report_losses(analysis, out);
 	report_windows(analysis, out);
 	if (report_exchanges(analysis, out) || analysis->worker_count == 0)
@@ -494,6 +495,7 @@ cJSON *report_run_json(struct run *run)
 		object, "program", print_clean(arena, analysis->timeline.processes[0].program));
 	cJSON_AddNumberToObject(object, "processes", (double)analysis->timeline.process_count);
 	cJSON_AddNumberToObject(object, "gpus", (double)analysis->worker_count);
+	run_device_json(run, object);
 	cJSON_AddStringToObject(
 		object, "device_times", report_device_times_key(analysis, source_of(analysis, source_keys)));
 	report_recording_json(analysis, object);

@@ -276,6 +276,7 @@ void report_runs(struct run *runs, size_t run_count, FILE *out)
 	bool warned = false;
 
 	fill(&tables, runs, run_count, PRINT_TEXT);
+	run_print_devices(runs, run_count, out);
 	print_text(&tables.phases, "Phases, mean exclusive time of an iteration", out);
 	fputc('\n', out);
 	print_text(&tables.scaling, "Scaling, balance and communication", out);
@@ -307,7 +308,15 @@ cJSON *report_runs_json(struct run *runs, size_t run_count)
 {
 	cJSON *object = cJSON_CreateObject();
 	struct tables tables;
+	cJSON *list = cJSON_AddArrayToObject(object, "runs");
 
+	for (size_t r = 0; r < run_count; r++) {
+		cJSON *item = cJSON_CreateObject();
+
+		cJSON_AddStringToObject(item, "run", runs[r].label);
+		run_device_json(&runs[r], item);
+		cJSON_AddItemToArray(list, item);
+	}
 	fill(&tables, runs, run_count, PRINT_JSON);
 	cJSON_AddItemToObject(object, "phases", print_json(&tables.phases));
 	cJSON_AddItemToObject(object, "scaling", print_json(&tables.scaling));

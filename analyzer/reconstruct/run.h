@@ -4,6 +4,7 @@
 
 #include "analysis.h"
 #include "base/progress.h"
+#include "base/table.h"
 #include "timeline/timeline_sample.h"
 
 #include <regex.h>
@@ -47,6 +48,22 @@ bool run_is_imported(const char *path);
 void run_disambiguate(struct run *runs, size_t run_count);
 
 void run_close(struct run *run);
+
+/*
+ * What the device times are of, where they were calculated (run_device.c): "modelled NVIDIA H200, times x
+ * 50", in the timeline's arena. NULL: of devices, as far as the traces say. The scale is the largest of the
+ * processes', 1 where nothing says otherwise; figures that compare device times with the host's or with a
+ * GPU's rates mean nothing of others.
+ */
+const char *run_device(struct timeline *timeline);
+double run_time_scale(const struct timeline *timeline);
+
+/* The same as the line of a report below its heading; nothing where there is nothing to say. As JSON, members
+ * `device`
+ * (`modelled` where the object has a device of another sense) and `time_scale` of the object. */
+void run_print_device(struct run *run, FILE *out);
+void run_print_devices(struct run *runs, size_t run_count, FILE *out); /* a line each, with its label */
+void run_device_json(struct run *run, cJSON *object);
 
 /* What is not as it should be, one sentence each without a full stop, in the run's arena; NULL at the end. */
 const char **run_warnings(struct run *run);

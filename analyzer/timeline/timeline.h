@@ -223,6 +223,9 @@ struct timeline_process {
 	const char *
 		*assumed; /* names of kernels whose durations are assumptions of the device's, not times */
 	size_t assumed_count;
+	const char
+		*modelled; /* the GPU whose times were calculated; NULL: a device's own, as far as is known */
+	double time_scale; /* modelled times are time_scale times that GPU's own */
 	uint64_t lost_records;         /* known to be missing */
 	uint64_t losses[PM_LOSS_ROOM]; /* what is, by enum pm_loss; all 0: the cause is not known */
 	uint64_t refused_records;      /* without description */

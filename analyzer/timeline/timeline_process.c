@@ -6,6 +6,7 @@
 #include "timeline_join.h"
 #include "timeline_read.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -287,6 +288,29 @@ static void add_assumed(
 				keep(timeline, trace->notes[i] + strlen(word));
 }
 
+/* From the note "modelled: NAME" or "modelled: NAME, times x SCALE". */
+static void add_modelled(
+	struct timeline *timeline, struct timeline_process *process, const struct trace *trace)
+{
+	static const char word[] = "modelled: ", factor[] = ", times x ";
+
+	process->time_scale = 1;
+	for (size_t i = 0; i < trace->note_count && !process->modelled; i++) {
+		const char *text, *times;
+		double scale;
+
+		if (strncmp(trace->notes[i], word, strlen(word)) != 0)
+			continue;
+		text = trace->notes[i] + strlen(word);
+		times = strstr(text, factor);
+		scale = times ? strtod(times + strlen(factor), NULL) : 1;
+		if (scale > 0 && isfinite(scale))
+			process->time_scale = scale;
+		process->modelled =
+			arena_text(&timeline->arena, text, times ? (size_t)(times - text) : strlen(text));
+	}
+}
+
 static void add_turns(struct timeline *timeline, const struct trace *trace, struct timeline_process *process)
 {
 	struct timeline_turn *turns = arena_alloc(&timeline->arena, trace->turn_count, sizeof(*turns));
@@ -337,6 +361,7 @@ void timeline_join_describe(struct timeline *timeline, struct timeline_join *joi
 	add_losses(process, trace);
 	add_warnings(timeline, process, trace);
 	add_assumed(timeline, process, trace);
+	add_modelled(timeline, process, trace);
 	for (size_t i = 0; i < trace->device_entry_count; i++)
 		add_device(timeline, process, &trace->devices[i]);
 	process->first_queue = (uint32_t)timeline->queue_count;

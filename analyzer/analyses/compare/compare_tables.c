@@ -46,6 +46,44 @@ static void print_sides(struct compare *compare, enum print_form form, cJSON *ob
 	print_free(&table);
 }
 
+/* Of the runs of modelled devices. */
+static void add_devices(const struct compare *compare, cJSON *object)
+{
+	cJSON *list = cJSON_AddArrayToObject(object, "runs");
+
+	for (size_t s = 0; s < compare->side_count; s++)
+		for (size_t r = 0; r < compare->sides[s].run_count; r++) {
+			struct run *run = compare->sides[s].runs[r];
+			cJSON *item = cJSON_CreateObject();
+
+			cJSON_AddStringToObject(item, "side", compare->sides[s].name);
+			cJSON_AddStringToObject(item, "run", run->label);
+			run_device_json(run, item);
+			cJSON_AddItemToArray(list, item);
+		}
+}
+
+static void print_devices(struct compare *compare, FILE *out)
+{
+	double least = INFINITY, most = 0;
+
+	for (size_t s = 0; s < compare->side_count; s++)
+		for (size_t r = 0; r < compare->sides[s].run_count; r++) {
+			struct run *run = compare->sides[s].runs[r];
+
+			run_print_devices(run, 1, out);
+			least = fmin(least, run_time_scale(&run->analysis.timeline));
+			most = fmax(most, run_time_scale(&run->analysis.timeline));
+		}
+	if (least != most)
+		print_paragraph(
+			arena_format(&compare->arena,
+				"Warning: device times are scaled by %g to %g: differences below are of "
+				"that first of all.",
+				least, most),
+			2, out);
+}
+
 static void print_rows(struct compare *compare, const struct compare_pair *pair, enum compare_rows which,
 	const char *title, FILE *out)
 {
@@ -305,8 +343,11 @@ void compare_print(struct compare *compare, enum print_form form, bool brief, cJ
 		print_pairs_csv(compare, out);
 		return;
 	}
+	if (form == PRINT_TEXT)
+		print_devices(compare, out);
 	print_sides(compare, form, object, out);
 	if (form == PRINT_JSON) {
+		add_devices(compare, object);
 		cJSON_AddNumberToObject(object, "margin", compare->how.margin);
 		cJSON_AddBoolToObject(object, "per_sample", compare->how.per_sample);
 		cJSON_AddNumberToObject(object, "seed", (double)compare->how.seed);

@@ -3,6 +3,7 @@
  * through once; what a call is goes to the cells of its layers and directions, and to that of its kind.
  */
 #include "roofline.h"
+#include "reconstruct/run.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -233,8 +234,11 @@ static void add_iteration(struct gather *gather, const struct analysis_worker *w
 static struct device_peak worker_peak(const struct gather *gather, const struct worker *worker)
 {
 	const struct timeline_process *process = &gather->analysis->timeline.processes[worker->process];
-	struct device_peak peak = device_peak(timeline_device(process, worker->device));
+	struct device_peak peak = {0};
 
+	/* scaled times have nothing to do with the GPU's rates; given rates may be scaled too */
+	if (!process->modelled || process->time_scale == 1)
+		peak = device_peak(timeline_device(process, worker->device));
 	device_peak_override(&peak, gather->options->flops, gather->options->bandwidth);
 	return peak;
 }
@@ -315,7 +319,9 @@ static void take_whole(struct gather *gather, struct roofline *roofline)
 	roofline->performed_flops = gather->performed_flops / count;
 	roofline->flops_rate = roofline->performed_flops / roofline->iteration_ns * 1e9;
 	roofline->roof_ns = gather->no_peak ? NAN : gather->roof_ns / count;
-	roofline->utilization = gather->no_peak ? NAN : gather->model_ns / count / roofline->iteration_ns;
+	roofline->utilization = gather->no_peak || roofline->time_scale != 1
+					? NAN
+					: gather->model_ns / count / roofline->iteration_ns;
 }
 
 static void note_device(struct gather *gather, struct roofline *roofline, size_t w)
@@ -339,7 +345,8 @@ void roofline_find(
 	struct gather gather = {.analysis = analysis, .options = options, .shortest_ns = INFINITY};
 	size_t **places = find_layers(&gather);
 
-	*roofline = (struct roofline){.utilization = NAN, .roof_ns = NAN};
+	*roofline = (struct roofline){
+		.utilization = NAN, .roof_ns = NAN, .time_scale = run_time_scale(&analysis->timeline)};
 	gather.works = mem_alloc(analysis->timeline.operation_count, sizeof(*gather.works));
 	gather.found = mem_alloc(analysis->timeline.operation_count, sizeof(*gather.found));
 	gather.cells = mem_alloc(gather.layer_count * ROOFLINE_DIRECTION_COUNT, sizeof(*gather.cells));

@@ -71,9 +71,10 @@ struct roofline {
 	double performed_flops; /* with that, and the update */
 	double flops_rate;      /* performed, per second of iteration */
 	double utilization; /* MFU: time that model_flops take at peak, as a share of the iteration; NaN: no
-			       peak */
+			       peak, or scaled times */
 	double roof_ns;     /* of all forward, backward and update work at the roof; NaN: no peak */
 	double shortest_ns; /* of all kernels */
+	double time_scale;  /* of modelled times; other than 1, the GPU has no peak for them */
 	/* Of the first GPU. */
 	const char *device; /* its name, or NULL */
 	struct device_peak peak;

@@ -76,6 +76,9 @@ static void write_head(struct html_page *page, const struct html_run *run)
 	if (analysis->worker_count)
 		fprintf(page->out, "%s %s ", report_iterations_text(analysis, &page->arena),
 			report_direction_text(analysis));
+	if (run_device(&run->run->analysis.timeline))
+		fprintf(page->out, "<strong>Device: %s.</strong> ",
+			html_escape(page, run_device(&run->run->analysis.timeline)));
 	fprintf(page->out, "Device times: %s.</p>\n",
 		report_device_times(&run->run->analysis, device_times(&analysis->timeline)));
 	for (size_t i = 0; warnings[i]; i++)

@@ -65,6 +65,8 @@ static void write_words(struct html_page *page, const struct roofline *roofline)
 	fprintf(page->out, "<p class=\"dim\">On %s", device);
 	if (roofline->peak.source)
 		fprintf(page->out, ", peaks from %s. ", roofline->peak.source);
+	else if (roofline->time_scale != 1)
+		fprintf(page->out, ", whose rates are no roof for times × %g. ", roofline->time_scale);
 	else
 		fputs(", peak rates unknown, so there is no roof. ", page->out);
 	fprintf(page->out,
@@ -76,6 +78,8 @@ static void write_words(struct html_page *page, const struct roofline *roofline)
 		fprintf(page->out,
 			", a model FLOPs utilization of <b>%.1f%%</b>. At the roof the work takes %s",
 			100 * roofline->utilization, html_time(page, roofline->roof_ns));
+	else if (roofline->time_scale != 1)
+		fprintf(page->out, "; model FLOPs utilization: - (times × %g)", roofline->time_scale);
 	fputs(". Operations are the mathematical ones, bytes count each operand once. The area of a point "
 	      "grows with its time.</p>\n",
 		page->out);
