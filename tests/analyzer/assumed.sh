@@ -36,11 +36,40 @@ if found["kernels"] != len(names) or found["most"] not in names or abs(found["sh
 END
 done
 
+# whose times they are, at the head of each report, in JSON and on the page; and no share of the GPU's rates from scaled ones
+mkdir plain
+PMHOOK_OUT=$SCRATCH/plain SOFTGPU_PROFILE=a100 with_hook "$bin/flow_host" list >/dev/null || complain "plain: ends with $?"
+scaled='Device: modelled NVIDIA A100-SXM4-40GB, times x 50; host times unscaled.'
+for command in report layers kernels balance roofline path whatif model; do
+	"$bin/pmanalyze" $command cupti | sed 3q | grep -q "^$scaled\$" || complain "$command does not begin with the device"
+	"$bin/pmanalyze" $command plain | sed 3q | grep -q '^Device: modelled NVIDIA A100-SXM4-40GB\.$' || complain "$command, not scaled"
+	"$bin/pmanalyze" $command --json cupti | python3 -c '
+import json, sys
+found = json.load(sys.stdin)
+found = found["runs"][0] if "runs" in found else found
+device = found.get("modelled") or found["device"]
+sys.exit((device, found["time_scale"]) != ("modelled NVIDIA A100-SXM4-40GB, times x 50", 50) and f"{device}")' || complain "$command --json"
+done
+"$bin/pmanalyze" compare cupti plain >compare.text
+grep -q "^cupti: $scaled" compare.text && grep -q '^plain: Device: modelled NVIDIA A100-SXM4-40GB\.$' compare.text &&
+	grep -q '^Warning: device times are scaled by 1 to 50:' compare.text || complain "compare"
+"$bin/pmanalyze" report cupti plain | grep -q "^cupti: $scaled" || complain "report of two runs"
+"$bin/pmanalyze" html -o page.html cupti >/dev/null
+grep -q 'Device: modelled NVIDIA A100-SXM4-40GB, times x 50' page.html || complain "html"
+for run in cupti:true plain:false; do
+	"$bin/pmanalyze" roofline --json ${run%:*} >${run%:*}.roof
+	python3 -c 'import json, sys
+found = json.load(open(sys.argv[1]))
+sys.exit((found["peak"] is None) != (sys.argv[2] == "true"))' ${run%:*}.roof ${run#*:} || complain "roof of ${run%:*}"
+done
+"$bin/pmanalyze" roofline cupti | tr '\n' ' ' | grep -q '(MFU): - (times x 50)' || complain "MFU of scaled times"
+
 # on real results nothing is assumed
 mkdir real
 PMHOOK_OUT=$SCRATCH/real with_hook "$bin/flow_host" list >/dev/null || complain "real: ends with $?"
 "$bin/pmanalyze" report real >real.report
 if grep -q 'Modelled durations' real.report; then complain "assumptions without a model"; fi
+if grep -q '^Device:' real.report; then complain "a modelled device without a model"; fi
 
 [ -n "${PM_SANITIZE:-}" ] && exit $bad # Python's own leaks and stacks
 mkdir notes

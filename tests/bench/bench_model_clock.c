@@ -59,7 +59,7 @@ static double sleep_late(uint64_t duration_ns)
 static double kernel_late(cudaStream_t stream, uint64_t duration_ns, double *error)
 {
 	static double bytes_per_ns;
-	struct sg_cost cost = {SG_COST_VECTOR, SG_COST_F32, 0, 1e15};
+	struct sg_cost cost = SG_COST(SG_COST_VECTOR, SG_COST_F32, 0, 1e15);
 	uint64_t now_ns;
 
 	if (bytes_per_ns == 0)

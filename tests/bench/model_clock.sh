@@ -14,7 +14,7 @@ trap 'kill $busy 2>/dev/null || true; rm -rf "$scratch"' EXIT
 unset SOFTGPU_DISTURB SOFTGPU_TIME_SCALE SOFTGPU_TRUTH SOFTGPU_NUMERICS
 export LD_LIBRARY_PATH="$build/softgpu" SOFTGPU_PROFILE="$scratch/exact.profile"
 # no floor and no half sizes, so that a duration can be asked for
-sed -e 's/^\(kernel_floor_us\|vector_half_mb\|vector_half_gflop\) .*/\1 0/' "$build/softgpu/profiles/v100.profile" >"$SOFTGPU_PROFILE"
+sed -e '/^l2_/d' -e 's/^\(kernel_floor_us\|vector_floor_us\|vector_half_mb\|vector_half_gflop\) .*/\1 0/' "$build/softgpu/profiles/v100.profile" >"$SOFTGPU_PROFILE"
 
 table() { # title
 	printf '%s\n%12s %23s %23s %23s\n' "$1" "requested" "bare sleep, late" "host after kernel, late" "kernel's own error"

@@ -10,13 +10,15 @@ export SOFTGPU_PROFILE="${2:-rtx2080}" PATH="$build/bin:$PATH"
 # so that the hosts' own time weighs as little as it does beside a GPU
 export SOFTGPU_TIME_SCALE=10
 unset SOFTGPU_TRUTH SOFTGPU_NUMERICS
-disturb="jitter=0.05 seed=1; rank=1 slow=1.1"
+jitter="jitter=0.05 seed=1"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch"
 mkdata --dataset mnist --out data --train 12000 --test 50
 
 run() { # net, style, ranks
+	disturb=$jitter
+	[ "$3" = 1 ] || disturb="$jitter; rank=1 slow=1.1"
 	[ -d "$1.$2.$3" ] || SOFTGPU_DISTURB="$disturb" pmrun -q -n "$3" -o "$1.$2.$3" --softgpu -- "train_$1" --data data --batch 384 \
 		--iterations 30 --print 0 --aggregate "$2" >/dev/null
 }

@@ -2,7 +2,8 @@
 # pmfit advise against simulation: from a run on one modelled V100 with slow links, whose gradients take longer than computing, a pipeline
 # is recommended; each strategy is then run as advised by softgpu with the times of that run: what is recommended is the quickest by far,
 # and each takes a time in its range, by the trainer's own clock: the shortest iteration, since other load on this machine lengthens them,
-# and with a fifth below and a tenth above as room. tests/bench/advise.sh does so for more networks, and prints the errors.
+# and with a fifth below and a tenth above as room. Layers' times are those of efficiencies that fall with size; with curves, whose times grow
+# in steps, one run does not say how a small micro-batch fares. tests/bench/advise.sh does so for more networks, and prints the errors.
 set -u
 scale=8 # all times are so many times the GPU's, so that the hosts' own time does not count
 export PATH="$BUILD/bin:$PATH" LC_ALL=C SOFTGPU_DEVICES=4 SOFTGPU_TIME_SCALE=$scale
@@ -11,7 +12,7 @@ fail() {
 	echo "$*"
 	exit 1
 }
-awk '/^(device_link|network)_gb_s/ { $2 = 2 } { print }' "$SOURCE/testapps/softgpu/profiles/v100.profile" >slow.profile
+awk '/^curves/ { next } /^(device_link|network)_gb_s/ { $2 = 2 } { print }' "$SOURCE/testapps/softgpu/profiles/v100.profile" >slow.profile
 printf 'link_gb_s 0.25\nlink_latency_us 32\nmemory_gb_s 112.5\ncopy_latency_us 12\n' >cluster # an eighth, and eight times
 # shellcheck disable=SC2086
 pmrun -q -n 1 -o one "--softgpu=$PWD/slow.profile" -- $train --iterations 16 --batch 32 >log 2>&1 || { cat log; fail "no run"; }

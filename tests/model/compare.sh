@@ -78,7 +78,9 @@ the_runs() {
 	expect link 'odd == [] and verdict["exclusive", "communication"] == "slower" and verdict["exclusive", "forward"] == "same" and
 		"Cause: Communication" in words' first link
 	# The factor of one of two ranks, 1.5 / ((1 + 1.5) / 2) = 1.2 of (3.8); means over both ranks are 1.25 times as long.
-	expect one_rank 'len(layers) == 8 and verdict["whole", "lif"] == "worse" and abs(change["whole", "lif"] - 0.2) < 0.001 and
+	# Pooling and softmax differ by less than counts.
+	expect one_rank '{"conv1 slower", "conv2 slower", "fc1 slower", "fc2 slower", "fc3 slower"} <= set(layers) and
+		all("slower" in l for l in layers) and verdict["whole", "lif"] == "worse" and abs(change["whole", "lif"] - 0.2) < 0.001 and
 		abs(change["whole", "computing"] - 0.25) < 0.001 and "Cause: Straggler rank 1: slower throughout" in words' first one_rank
 	expect diff 'sorted(i[2] for i in diff if i[1].startswith("cudnnConvolution")) == ["conv2"] * 4 and
 		all(i[0] == "time" for i in diff if i[1].startswith("cudnn"))' --diff first layer

@@ -1,6 +1,6 @@
 #!/bin/sh
 # What the model clock takes for the bytes of PyTorch's own kernels, forward and backward, and for the operations of attention is what they
-# read, write and compute.
+# read, write and compute; and what it makes of those that move the same bytes in other ways (paces.py).
 set -eu
 . "$SOURCE/tests/pytorch/find_torch.sh"
 # on_softgpu TRUTH SCRIPT [ARGUMENT]
@@ -11,3 +11,5 @@ on_softgpu truth bytes.py
 "$PYTHON" "$SOURCE/tests/pytorch/bytes.py" truth
 on_softgpu truth.operands operands.py expected
 "$PYTHON" "$SOURCE/tests/pytorch/operands.py" expected truth.operands
+on_softgpu truth.paces paces.py
+"$PYTHON" "$SOURCE/tests/pytorch/paces.py" truth.paces

@@ -123,6 +123,22 @@ def sdpa_cudnn():
 
 
 @feature
+def fp8_products():
+    """From compute capability 8.9 on."""
+    a, b = (torch.rand(32, 64, device=D).to(torch.float8_e4m3fn) for _ in range(2))
+    one, rows = torch.ones((), device=D), torch.ones(32, 1, device=D)
+    torch._scaled_mm(a, b.t(), one, one, out_dtype=torch.bfloat16)
+    torch._scaled_mm(a, b.t(), rows, rows.t(), out_dtype=torch.bfloat16)
+
+
+@feature
+def grouped_products():
+    """From compute capability 8.0 on, from 9.0 in one kernel."""
+    ends = torch.tensor([16, 32, 40, 64], dtype=torch.int32, device=D)
+    torch._grouped_mm(torch.rand(64, 32, device=D).bfloat16(), torch.rand(4, 32, 48, device=D).bfloat16(), offs=ends)
+
+
+@feature
 def embedding_bag():
     train(nn.EmbeddingBag(10, 4), torch.zeros(4, dtype=torch.long, device=D), torch.zeros(1, dtype=torch.long, device=D))
 

@@ -1,11 +1,12 @@
 #!/bin/sh
 # The operations of a GPT under autocast whose memory never has an address twice: as many in 16 steps as in 8, and described but once.
-# PM_TORCH as in find_torch.sh.
+# PM_TORCH and PM_TORCH_OLDER as in find_torch.sh.
 set -eu
+OLDER=1
 . "$SOURCE/tests/pytorch/find_torch.sh"
 export PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1 PYTORCH_NO_CUDA_MEMORY_CACHING=1 SOFTGPU_ADDRESSES=fresh PMHOOK_DEVICE=none
 for steps in 8 16; do
-	"$BUILD/bin/pmrun" -q --softgpu=a100 -o run.$steps -- "$PYTHON" "$SOURCE/tests/pytorch/train.py" gpt --amp --steps $steps >out 2>&1 ||
+	"$BUILD/bin/pmrun" -q --softgpu=$GPU -o run.$steps -- "$PYTHON" "$SOURCE/tests/pytorch/train.py" gpt --amp --steps $steps >out 2>&1 ||
 		{ tail -n 5 out && exit 1; }
 	"$BUILD/bin/pmanalyze" dump --ops --csv run.$steps/*.pmtrace >$steps.csv
 done

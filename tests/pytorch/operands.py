@@ -187,6 +187,32 @@ class Cases:
         reduce(x.var(1))
         reduce(*x.aminmax(dim=1))
 
+    def casts(self):
+        x = self.random(512, 64, grad=False)
+        y = x.bfloat16()
+        expect("_copy_kernel_cuda", x, y)
+        expect("_copy_kernel_cuda", x, x.half())
+        expect("_copy_kernel_cuda", y, y.float())
+        expect("15CUDAFunctor_addI", x, y, x + y)
+        y.clamp_(min=0)
+        expect("launch_clamp_scalar", y, y)
+
+    def lists(self):
+        a, b, c = ([self.random(*shape, grad=False) for shape in ((300, 300), (64,), (7, 9))] for _ in range(3))
+        foreach = lambda *read_or_written: expect("multi_tensor_apply_kernelI", *(x for one in read_or_written for x in one))
+        self.torch._foreach_sqrt(a)
+        foreach(a, a)
+        self.torch._foreach_mul_(a, 2.0)
+        foreach(a, a)
+        self.torch._foreach_add(a, b)
+        foreach(a, b, a)
+        self.torch._foreach_lerp_(a, b, 0.5)
+        foreach(a, b, a)
+        self.torch._foreach_addcmul_(a, b, c)
+        foreach(a, b, c, a)
+        self.torch._foreach_addcmul_(a, b, b)
+        foreach(a, b, a)
+
     def random_numbers(self):
         x = self.torch.rand(1000, device="cuda", dtype=self.torch.half)
         expect("uniform_and_transformIN3c104HalfE", x)
@@ -207,8 +233,8 @@ def run(path):
     import torch.nn.attention
 
     cases = Cases(torch)
-    # the first two are of kernels that others launch too
-    for case in "reductions strided pooling_volumes embedding norms losses places dropout depthwise cells random_numbers".split():
+    # the first ones are of kernels that others launch too
+    for case in "casts lists reductions strided pooling_volumes embedding norms losses places dropout depthwise cells random_numbers".split():
         getattr(cases, case)()
     for last in False, True:
         cases.pooling(last)

@@ -24,6 +24,8 @@ grep -q 'Straggler rank 5: slower throughout' output && grep -q '1\.50×' output
 	cat output
 	exit 1
 }
+# a thread of a process that ends may still make a call when the trace has been closed
+sed -i '/^Lost in .* records (.*closed at$/,/without them\.$/d' output
 mask <expected >expected.masked
 mask <output >output.masked
 cmp -s expected.masked output.masked || { echo "not ok: the session prints something else:" && cat output && exit 1; }
