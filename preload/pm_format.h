@@ -7,7 +7,7 @@
  *     dictionary  = entry, entry, ...                   payload of a PM_CHUNK_DICTIONARY
  *     entry       = struct pm_entry, body, zeros        entry_bytes in all, a multiple of 8
  *     records     = slot, slot, ...                     payload of a PM_CHUNK_RECORDS, one thread's, in order of end
- *     slot        = struct pm_record, pm_more, pm_base, pm_touch
+ *     slot        = struct pm_record, pm_more, pm_base, pm_touch, pm_range
  *                                                       16 bytes each, told apart by their `kind`
  *     footer      = struct pm_footer                    payload of a PM_CHUNK_FOOTER, the last chunk
  *     ring        = struct pm_ring, pm_sketch, ...      payload of a PM_CHUNK_RING, of a file of constant size
@@ -27,6 +27,8 @@
  *     3   before launches of kernels, now and then, the device addresses among their arguments (pm_touch)
  *     4   a ring: chunks of records are used again, and statistics tell what they held (pm_ring). Files that are no
  *         ring are of version 3
+ *
+ * Of the same versions some have ranges (pm_range), which say what calls were made in, beside the records.
  *
  * The file is written through shared mappings, which begin and end at multiples of 64 KiB whatever the machine's pages
  * are; chunks need not, so a file is the same on each. It is valid at every instant. A process that was killed
@@ -175,6 +177,24 @@ struct pm_chunk {
 	X(uint8_t, used) /* bytes, up to PM_TOUCH_BYTES */
 
 /*
+ * A range of what the framework, a library or the program says that its thread is in (PM_ENTRY_RANGE): it begins, or
+ * ends, between the records before and behind this slot. Those of a thread lie one in another: a begin opens one in the
+ * innermost that is open, an end closes that one, and an end without a begin closes nothing. Of ranges that overlap
+ * (PM_RANGE_LOOSE) begin and end have the same `sequence`, and say nothing of where the thread is.
+ */
+#define PM_FORMAT_RANGE(X) \
+	X(uint32_t, ticks)    /* since the base of ticks */ \
+	X(uint32_t, range)    /* number of a PM_ENTRY_RANGE; 0: an end */ \
+	X(uint32_t, sequence) /* low 32 bits of autograd's number, of a node, and of an operator that of the next node \
+				 its thread makes; PM_RANGE_NO_SEQUENCE: none, gradients are not recorded */ \
+	X(uint16_t, thread)   /* low 16 bits of PyTorch's number of the thread: of a node that in which its operator \
+				 ran, else this one; 0: not known */ \
+	X(uint8_t, kind)      /* PM_RECORD_RANGE */ \
+	X(uint8_t, flags)     /* PM_RANGE_* */
+#define PM_RANGE_NO_SEQUENCE UINT32_MAX
+#define PM_RANGE_LOOSE 1
+
+/*
  * A call that its thread is in: the slot after the last record, where the call's record will stand when it has
  * returned; then nothing is left of it. Readers of records end there, as the kind is 0. Without it, nothing is known of
  * the thread: the file has no such slots, or the thread is in no hooked call, in one that has none (file input), or
@@ -200,6 +220,9 @@ struct pm_base {
 struct pm_touch {
 	PM_FORMAT_TOUCH(PM_FIELD)
 };
+struct pm_range {
+	PM_FORMAT_RANGE(PM_FIELD)
+};
 struct pm_entered {
 	PM_FORMAT_ENTERED(PM_FIELD)
 };
@@ -213,6 +236,7 @@ enum pm_record_kind {
 	PM_RECORD_MORE = 3,
 	PM_RECORD_BASE = 4,
 	PM_RECORD_TOUCH = 5,
+	PM_RECORD_RANGE = 6,
 };
 
 /* A record of version 1. */
@@ -266,6 +290,8 @@ enum pm_entry_type {
 	PM_ENTRY_PLACED = 16,
 	PM_ENTRY_TURN = 17,
 	PM_ENTRY_DEVICE_WINDOW = 18,
+	PM_ENTRY_RANGE = 19,
+	PM_ENTRY_RANGE_WINDOW = 20,
 };
 
 struct pm_entry {
@@ -434,12 +460,41 @@ struct pm_entry_device_window {
 	uint64_t ticks;
 };
 
+/* Who says what a thread is in. */
+enum pm_range_scope {
+	PM_RANGE_OPERATOR = 1, /* PyTorch's, one that is in no other: "aten::linear" */
+	PM_RANGE_NODE = 2,     /* of autograd's graph: "AddmmBackward0" */
+	PM_RANGE_USER = 3,     /* record_function, the program's or PyTorch's own: "Optimizer.step#AdamW.step" */
+	PM_RANGE_NVTX = 4,
+};
+
+/* A distinct range. Counters in texts that programs make are cut off. */
+struct pm_entry_range {
+	uint32_t number;
+	uint16_t scope; /* enum pm_range_scope */
+	uint16_t reserved;
+	uint32_t name;   /* here and below: number of a string, 0: none, or not known */
+	uint32_t domain; /* of NVTX: who pushes it */
+	uint32_t module; /* the nn.Module that the thread is in, as in pm_entry_module */
+	uint32_t line;   /* of PM_RANGE_USER: the program's innermost frame, "train (train.py:57)" */
+	uint32_t color;  /* of NVTX: ARGB; 0: none */
+};
+
+/* Operators and nodes are recorded from here on, or no longer. At the start of a trace they are not; other ranges always
+ * are. */
+struct pm_entry_range_window {
+	uint32_t recorded;
+	uint32_t reserved;
+	uint64_t ticks;
+};
+
 /*
  * Something said about the run, "key: sentence", by the hook or by whoever calls pmhook_note (pm_note.h). The keys that
  * readers look at:
  *
  *     command   the program and its script; the arguments if asked for
  *     python    the interpreter, as far as its frames are read
+ *     pytorch   whether its operators are recorded, and if not, why
  *     device    where device times come from, and what went wrong with that
  *     warning   what a user should know of the recording
  *     assumed   a kernel's name, as its activity has it: its duration is an assumption of the device's, not a time. Once
