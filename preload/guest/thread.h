@@ -85,6 +85,23 @@ struct pmh_packed {
 	uint8_t bytes[8192];
 };
 
+/*
+ * The ranges that a thread is in (framework/range.h), the innermost last. `of` tells each from others that are open: the
+ * address of what stands for it in the framework.
+ */
+#define PMH_RANGES 96
+struct pmh_ranges {
+	unsigned open_count;
+	unsigned owed;      /* ends that could not be written yet */
+	uint16_t thread;    /* low 16 bits of PyTorch's number of the thread; 0: not asked for yet */
+	bool has_no_room;   /* the last one found none */
+	struct pmh_open_range {
+		const void *of;
+		bool is_written;
+		bool is_in_operator, is_in_node;
+	} open[PMH_RANGES];
+};
+
 struct pmh_thread {
 	_Alignas(64) struct pmh_thread *older; /* of all records, whoever has them */
 	_Atomic int tid;                       /* whose it is; 0: nobody's, PMH_BURIED: its thread is gone */
@@ -135,6 +152,7 @@ struct pmh_thread {
 	unsigned grouped_count;
 	struct pmh_grouped grouped[PMH_GROUP];
 	struct pmh_interrupted interrupted[PMH_INTERRUPTED];
+	struct pmh_ranges ranges;
 	struct pmh_thread *following; /* in the list of threads */
 };
 

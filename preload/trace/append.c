@@ -251,6 +251,27 @@ void pmh_append_slowly(struct pmh_thread *self, const struct pmh_record *r, cons
 	errno = saved_errno;
 }
 
+/* After one that found no room others wait until a record has some: each try costs system calls. */
+bool pmh_append_range_slowly(struct pmh_thread *self, uint64_t ticks, struct pm_range slot)
+{
+	const int saved_errno = errno;
+
+	if (!self->next && self->ranges.has_no_room)
+		return false;
+	self->ranges.has_no_room = !room(self, 0);
+	errno = saved_errno;
+	if (self->ranges.has_no_room)
+		return false;
+	if ((ticks - self->base[0]) >> 32) {
+		self->base[0] = ticks;
+		put(self, &(struct pm_base){.base = ticks, .clock = 0, .kind = PM_RECORD_BASE});
+	}
+	slot.ticks = (uint32_t)(ticks - self->base[0]);
+	slot.kind = PM_RECORD_RANGE;
+	put(self, &slot);
+	return true;
+}
+
 void pmh_trace_leave(struct pmh_thread *self)
 {
 	pmh_acquire(&pmh_file.lock);

@@ -23,7 +23,7 @@
 
 struct pmh_slot pmh_slots[PMH_SLOTS];
 static _Atomic unsigned slots_used;
-static _Atomic uint32_t last_number[16]; /* by enum pm_entry_type */
+static _Atomic uint32_t last_number[32]; /* by enum pm_entry_type */
 static bool function_written[PM_CALL_COUNT];
 static pmh_lock lock = ATOMIC_FLAG_INIT;
 
@@ -183,6 +183,22 @@ uint16_t pmh_queue_number(int device, const void *stream, unsigned generation)
 	return number < UINT16_MAX ? (uint16_t)number : UINT16_MAX;
 }
 
+uint32_t pmh_string_found(const char *text)
+{
+	return pmh_found(pmh_hash(PM_ENTRY_STRING, text, strlen(text)));
+}
+
+#define RANGES_MOST (PMH_SLOTS / 8) /* of a program that makes texts without end the later ones have no range */
+
+uint32_t pmh_range_entry(uint64_t hash, struct pm_entry_range *entry)
+{
+	const uint32_t number = pmh_found(hash);
+
+	if (number || last_number[PM_ENTRY_RANGE] >= RANGES_MOST)
+		return number;
+	return add(hash, PM_ENTRY_RANGE, entry, sizeof *entry, NULL, 0);
+}
+
 uint32_t pmh_communicator_number(int rank, int size, int device, uint64_t id)
 {
 	const uint64_t key[] = {(uint64_t)rank, (uint64_t)size, (uint64_t)device, id};
@@ -224,6 +240,13 @@ void pmh_device_window_entry(bool taken, uint32_t share, uint64_t ticks)
 	const struct pm_entry_device_window fixed = {.taken = taken, .share = share, .ticks = ticks};
 
 	write_entry(PM_ENTRY_DEVICE_WINDOW, &fixed, sizeof fixed, NULL, 0);
+}
+
+void pmh_range_window_entry(bool recorded)
+{
+	const struct pm_entry_range_window fixed = {.recorded = recorded, .ticks = pmh_ticks()};
+
+	write_entry(PM_ENTRY_RANGE_WINDOW, &fixed, sizeof fixed, NULL, 0);
 }
 
 void pmh_note(const char *text)

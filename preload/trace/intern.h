@@ -111,6 +111,7 @@ uint64_t pmh_hash(uint64_t seed, const void *bytes, size_t byte_count);
 
 /* The numbers of things, which are written when they are new. A queue beyond 65,535 has that number. */
 uint32_t pmh_string(const char *text);
+uint32_t pmh_string_found(const char *text); /* 0: it has none so far */
 uint32_t pmh_descriptor_number(enum pm_descriptor_kind kind, const int64_t *values, unsigned value_count);
 uint16_t pmh_queue_number(int device, const void *stream, unsigned generation);
 uint32_t pmh_communicator_number(int rank, int size, int device, uint64_t hash);
@@ -134,11 +135,15 @@ void pmh_address_modules(const uint32_t *numbers, uint32_t count, const char *pa
  */
 uint32_t pmh_touches_number(const uint8_t *bytes, uint32_t byte_count);
 
+/* A distinct range, by a hash of what it is; entry->number is filled in. */
+uint32_t pmh_range_entry(uint64_t hash, struct pm_entry_range *entry);
+
 /* Entries that have no number. */
 void pmh_note(const char *text);
 void pmh_note_of(const char *key, const char *text); /* "key: text" */
 void pmh_window_entry(bool open, uint32_t iteration);
 void pmh_turn_entry(bool is_recorded, uint64_t ns, uint32_t calls);
+void pmh_range_window_entry(bool recorded);
 void pmh_device_window_entry(bool taken, uint32_t share, uint64_t ticks);
 void pmh_device_entry(const struct pm_entry_device *device, const char *name);
 
