@@ -28,6 +28,7 @@
 #include "device/event_time.h"
 #include "device/place.h"
 #include "device/stretch.h"
+#include "framework/record_function.h"
 #include "guest/clock.h"
 #include "guest/own_cost.h"
 #include "guest/resolve.h"
@@ -274,6 +275,7 @@ static __attribute__((noinline)) void sampled(struct pmh_thread *self, const str
 	if (own > described)
 		pmh_cost_sample(&self->own, own - described);
 	pmh_turns_check(self);
+	pmh_framework_seek(self->sample_count);
 }
 
 PMH_INLINE void leave(
@@ -314,6 +316,7 @@ PMH_INLINE void leave(
 	}
 	if (__builtin_expect(f->entry != 0, 0))
 		sampled(self, f);
+	pmh_framework_check();
 	pmh_frame_end(self);
 }
 

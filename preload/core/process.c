@@ -33,6 +33,7 @@
 #include "device/place.h"
 #include "files/input.h"
 #include "files/worker.h"
+#include "framework/record_function.h"
 #include "guest/clock.h"
 #include "guest/guest.h"
 #include "guest/own_cost.h"
@@ -128,6 +129,19 @@ static void forget_counts(struct pmh_thread *self)
 	self->grouped_count = 0;
 }
 
+/* PyTorch's lock is waited for before others wait for the fork. */
+static void forks(void)
+{
+	pmh_framework_fork_prepare();
+	pmh_fork_prepare();
+}
+
+static void forked_in_parent(void)
+{
+	pmh_fork_parent();
+	pmh_framework_fork_parent();
+}
+
 static void forked_in_child(void)
 {
 	struct pmh_thread *self = pmh_local.thread;
@@ -150,6 +164,7 @@ static void forked_in_child(void)
 	pmh_device_describe_forget();
 	pmh_cupti_forget();
 	pmh_files_forget();
+	pmh_framework_forget(self);
 	pmh_call_site_forget();
 	pmh_left_forget();
 	pmh_python_forget();
@@ -178,7 +193,7 @@ __attribute__((constructor)) static void make_key_early(void)
 static void set_up_once(void)
 {
 	make_key_early();
-	fork_error = pthread_atfork(pmh_fork_prepare, pmh_fork_parent, forked_in_child);
+	fork_error = pthread_atfork(forks, forked_in_parent, forked_in_child);
 	pmh_state_wipe_on_fork();
 }
 
@@ -247,6 +262,7 @@ static int decide(void)
 	pmh_python_begin();
 	pmh_sample_begin();
 	pmh_turns_init();
+	pmh_framework_begin();
 	return PMH_RECORDING;
 }
 
@@ -422,8 +438,10 @@ __attribute__((destructor)) static void finish(void)
 	pmh_self_make_at_exit();
 	pmh_frame_left(&pmh_self); /* it may be in a call, whose callback ends the process */
 	pmh_frame_begin(NULL);
-	if (state == PMH_RECORDING)
+	if (state == PMH_RECORDING) {
+		pmh_framework_finish();
 		pmh_cupti_finish();
+	}
 	pmh_rarely(write_end, &state);
 	pmh_self.depth = 0;
 }

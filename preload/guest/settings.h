@@ -44,6 +44,9 @@
 		"stack frames kept per distinct operation; 0: no stack unwinding") \
 	X(python, "PMHOOK_PYTHON", WORDS, "on", "on|off", \
 		"in a Python process, record each operation's nn.Module and its callers") \
+	X(framework, "PMHOOK_FRAMEWORK", WORDS, "on", "on|off", \
+		"record what PyTorch says that the program does: in samples of the run its operators and the nodes of the " \
+		"backward pass, always the ranges of record_function, optimizers and data loaders") \
 	X(flow, "PMHOOK_FLOW", WORDS, "sample", "sample|all|off", \
 		"record which device memory calls work on: of samples (the first calls, until the loop has run several " \
 		"times without anything new, and others now and then); of all calls; off: of samples, but not what the " \

@@ -1,0 +1,349 @@
+/*
+ * PyTorch's callbacks. Every operator, node of autograd's graph and range of record_function is a RecordFunction on
+ * PyTorch's side, which calls all registered callbacks where it begins and ends, on the thread that runs it. They are
+ * registered once, by functions that each version exports, one callback for each scope: so the scope is known without
+ * being read.
+ *
+ * Those of ranges (scope USER) stay on: there are few in an iteration. Those of operators and nodes are on during samples
+ * alone (trace/sample.h); PyTorch passes disabled callbacks over before it makes anything for them. Turning them on takes
+ * a lock of PyTorch's, under which it does nothing but change its list. It is done behind a hooked call, where no lock of
+ * ours is held but that of this file; PyTorch may hold others there (its allocator's), which nobody waits for with that
+ * lock held.
+ *
+ * Of a RecordFunction three words are read, at places that go by the version (layouts), and each is checked: the sequence
+ * number of an operator is -1 or the very number that the next node of the thread gets (at::sequence_number::peek); the
+ * thread of an operator is what PyTorch says of the calling thread; the thread of a node is one on which operators with
+ * numbers were seen. Where an operator says otherwise the layout is another one, and operators and nodes are left alone
+ * for good.
+ *
+ * A callback allocates nothing, calls nothing of Python's, throws nothing; what `start` returns is a unique_ptr by a
+ * hidden pointer, which is null.
+ */
+#include "record_function.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "call/window.h"
+#include "guest/guest.h"
+#include "guest/settings_hook.h"
+#include "guest/state.h"
+#include "range.h"
+#include "trace/intern.h"
+
+struct callback {
+	void *(*start)(void **result, const void *function);
+	void (*end)(const void *function, void *context);
+	double probability;
+	bool scopes[10];
+	bool inputs, outputs, ids;
+};
+static_assert(sizeof(struct callback) == 40, "as at::RecordFunctionCallback");
+
+enum { OPERATORS, NODES, USERS, CALLBACKS };
+static const unsigned scope_numbers[CALLBACKS] = {0, 1, 7}; /* at::RecordScope */
+
+static struct {
+	uint64_t (*add)(struct callback);
+	void (*enable)(uint64_t handle), (*disable)(uint64_t handle);
+	const char *(*name)(const void *function);
+	uint64_t (*thread)(void);
+	uint64_t (*next_sequence)(void);
+} torch;
+
+static pmh_lock lock = ATOMIC_FLAG_INIT; /* for what follows */
+static uint64_t handles[CALLBACKS];
+static enum { SEEKING, FOUND, UNUSABLE } state;
+static bool is_on, is_forking;
+
+_Atomic unsigned pmh_framework_sample;
+static _Atomic bool writes;  /* callbacks do something */
+static _Atomic bool refused; /* those of operators and nodes do not: their layout is unknown */
+
+/* ---- what is read of a RecordFunction ---- */
+
+static struct {
+	unsigned sequence, scope, thread, forward_thread;
+} at = {200, 96, 88, 304};
+
+static int64_t sequence_of(const void *function)
+{
+	return *(const int64_t *)(const void *)((const char *)function + at.sequence);
+}
+
+static uint64_t word_of(const void *function, unsigned offset)
+{
+	return *(const uint64_t *)(const void *)((const char *)function + offset);
+}
+
+#define CHECKED 64u /* operators with numbers that were found to be right */
+#define THREADS 4096u
+
+static _Atomic unsigned checked;
+/* Threads, by PyTorch's numbers, on which operators with sequence numbers ran. */
+static _Atomic uint8_t makes_nodes[THREADS];
+
+static uint16_t own_thread(struct pmh_thread *self)
+{
+	if (!self->ranges.thread)
+		self->ranges.thread = (uint16_t)torch.thread();
+	return self->ranges.thread;
+}
+
+static void refuse(const char *why)
+{
+	if (!atomic_exchange(&refused, true))
+		pmh_note_of("pytorch", why);
+}
+
+/* Whether what the operator says is as it should be. */
+static bool is_believed(struct pmh_thread *self, const void *function)
+{
+	const int64_t sequence = sequence_of(function);
+	const uint16_t thread = own_thread(self);
+
+	if (atomic_load_explicit(&checked, memory_order_relaxed) < CHECKED) {
+		if (word_of(function, at.thread) != torch.thread() ||
+			(*((const uint8_t *)function + at.scope) != scope_numbers[OPERATORS]) ||
+			(sequence != -1 && sequence != (int64_t)torch.next_sequence())) {
+			refuse("operators are not recorded: what is read of them is not what it should be");
+			return false;
+		}
+		if (sequence >= 0)
+			atomic_fetch_add_explicit(&checked, 1, memory_order_relaxed);
+	}
+	if (sequence >= 0 && thread < THREADS)
+		atomic_store_explicit(&makes_nodes[thread], 1, memory_order_relaxed);
+	return true;
+}
+
+/* The thread on which the node's operator ran, 0: not known. */
+static uint16_t forward_thread_of(const void *function)
+{
+	const uint64_t thread = word_of(function, at.forward_thread);
+
+	return thread < THREADS && atomic_load_explicit(&makes_nodes[thread], memory_order_relaxed) ? (uint16_t)thread : 0;
+}
+
+static uint32_t short_sequence(int64_t sequence)
+{
+	return sequence < 0 ? PM_RANGE_NO_SEQUENCE : (uint32_t)sequence;
+}
+
+/* ---- callbacks ---- */
+
+/* The calling thread's record, NULL: nothing is to be written. */
+static struct pmh_thread *self_that_writes(void)
+{
+	if (!atomic_load_explicit(&writes, memory_order_relaxed) || pmh_local.quiet || pmh_local.seeking ||
+		(!pmh_local.thread && !pmh_self_make()))
+		return NULL;
+	return pmh_local.thread;
+}
+
+static __attribute__((noinline)) void operator_begins(struct pmh_thread *self, const void *function)
+{
+	const int64_t sequence = sequence_of(function);
+	uint64_t mark = PMH_MARK;
+	struct pmh_range range = {.scope = PM_RANGE_OPERATOR};
+
+	if (!is_believed(self, function) || (sequence < 0 && pmh_range_innermost(self)->is_in_node) ||
+		!pmh_range_enter(self, &mark))
+		return;
+	range.name = torch.name(function);
+	pmh_range_open(self, function, range.scope, pmh_range_number(&range), short_sequence(sequence),
+		own_thread(self));
+	pmh_range_leave(self);
+}
+
+static void *begin_operator(void **result, const void *function)
+{
+	struct pmh_thread *self = self_that_writes();
+
+	*result = NULL;
+	if (self && !pmh_range_innermost(self)->is_in_operator &&
+		!atomic_load_explicit(&refused, memory_order_relaxed))
+		operator_begins(self, function);
+	return result;
+}
+
+static void *begin_node(void **result, const void *function)
+{
+	struct pmh_thread *self = self_that_writes();
+	struct pmh_range range = {.scope = PM_RANGE_NODE};
+	uint64_t mark = PMH_MARK;
+
+	*result = NULL;
+	if (!self || atomic_load_explicit(&refused, memory_order_relaxed) || !pmh_range_enter(self, &mark))
+		return result;
+	range.name = torch.name(function);
+	pmh_range_open(self, function, range.scope, pmh_range_number(&range),
+		short_sequence(sequence_of(function)), forward_thread_of(function));
+	pmh_range_leave(self);
+	return result;
+}
+
+static void *begin_user(void **result, const void *function)
+{
+	struct pmh_thread *self = self_that_writes();
+	struct pmh_range range = {.scope = PM_RANGE_USER};
+	uint64_t mark = PMH_MARK;
+
+	*result = NULL;
+	if (!self || !pmh_range_enter(self, &mark))
+		return result;
+	range.name = torch.name(function);
+	pmh_range_open(self, function, range.scope, pmh_range_number(&range), PM_RANGE_NO_SEQUENCE, own_thread(self));
+	pmh_range_leave(self);
+	return result;
+}
+
+static void end(const void *function, void *context)
+{
+	struct pmh_thread *self = pmh_local.thread;
+
+	(void)context;
+	if (self)
+		pmh_range_close(self, function);
+}
+
+/* ---- registration ---- */
+
+static bool find_functions(void *library)
+{
+	*(void **)&torch.add = dlsym(library, "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE");
+	*(void **)&torch.enable = dlsym(library, "_ZN2at16reenableCallbackEm");
+	*(void **)&torch.disable = dlsym(library, "_ZN2at15disableCallbackEm");
+	*(void **)&torch.name = dlsym(library, "_ZNK2at14RecordFunction4nameEv");
+	*(void **)&torch.thread = dlsym(library, "_ZN2at14RecordFunction15currentThreadIdEv");
+	*(void **)&torch.next_sequence = dlsym(library, "_ZN2at15sequence_number4peekEv");
+	return torch.add && torch.enable && torch.disable && torch.name && torch.thread && torch.next_sequence;
+}
+
+static void register_callbacks(void)
+{
+	static void *(*const starts[CALLBACKS])(void **, const void *) = {begin_operator, begin_node, begin_user};
+
+	for (unsigned i = 0; i < CALLBACKS; i++) {
+		struct callback callback = {.start = starts[i], .end = end, .probability = 1};
+
+		callback.scopes[scope_numbers[i]] = true;
+		handles[i] = torch.add(callback);
+		if (i != USERS)
+			torch.disable(handles[i]);
+	}
+}
+
+/* The library stays loaded, as it has addresses of ours. Before the lock is taken: this takes the loader's. */
+static void *seek_library(void)
+{
+	return dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+static void begin_with(void *library)
+{
+	if (find_functions(library)) {
+		register_callbacks();
+		state = FOUND;
+		pmh_note_of("pytorch", "operators are recorded");
+	} else {
+		state = UNUSABLE;
+		pmh_note_of("pytorch", "operators are not recorded: the library has no callbacks");
+	}
+}
+
+/* Operators and nodes. Under the lock. */
+static void turn(bool on)
+{
+	if (state != FOUND || is_on == on || is_forking)
+		return;
+	if (on)
+		pmh_range_window_entry(true);
+	for (unsigned i = 0; i < USERS; i++)
+		(on ? torch.enable : torch.disable)(handles[i]);
+	if (!on)
+		pmh_range_window_entry(false);
+	is_on = on;
+}
+
+static void follow(void *data)
+{
+	void *library = state == SEEKING ? seek_library() : NULL;
+
+	(void)data;
+	pmh_acquire(&lock);
+	if (atomic_load(&writes)) {
+		const unsigned sample = atomic_load(&pmh_sample_on);
+
+		if (state == SEEKING && library)
+			begin_with(library);
+		turn(sample != 0 && !atomic_load(&refused));
+		atomic_store(&pmh_framework_sample, sample);
+	}
+	pmh_release(&lock);
+}
+
+void pmh_framework_follow(void)
+{
+	const int saved_errno = errno;
+
+	if (atomic_load_explicit(&writes, memory_order_relaxed))
+		pmh_rarely(follow, NULL);
+	else
+		atomic_store(&pmh_framework_sample, atomic_load(&pmh_sample_on));
+	errno = saved_errno;
+}
+
+/* After 64, 128, 256, ... calls. */
+void pmh_framework_seek(unsigned calls)
+{
+	if ((calls & (calls - 1)) == 0 && state == SEEKING)
+		pmh_framework_follow();
+}
+
+/* ---- the process ---- */
+
+void pmh_framework_begin(void)
+{
+	atomic_store(&writes, strcmp(pmh_settings.framework, "off") != 0);
+	atomic_store(&pmh_framework_sample, ~0u);
+}
+
+void pmh_framework_finish(void)
+{
+	pmh_acquire(&lock);
+	atomic_store(&writes, false);
+	pmh_release(&lock);
+}
+
+void pmh_framework_fork_prepare(void)
+{
+	pmh_acquire(&lock);
+	if (is_on)
+		for (unsigned i = 0; i < USERS; i++)
+			torch.disable(handles[i]);
+	is_forking = true;
+	pmh_release(&lock);
+}
+
+void pmh_framework_fork_parent(void)
+{
+	pmh_acquire(&lock);
+	is_forking = false;
+	if (is_on)
+		for (unsigned i = 0; i < USERS; i++)
+			torch.enable(handles[i]);
+	atomic_store(&pmh_framework_sample, ~0u);
+	pmh_release(&lock);
+}
+
+void pmh_framework_forget(struct pmh_thread *self)
+{
+	pmh_lock_forget(&lock);
+	atomic_store(&writes, false);
+	is_on = is_forking = false;
+	pmh_range_forget(self);
+}
