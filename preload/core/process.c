@@ -41,6 +41,7 @@
 #include "guest/state.h"
 #include "guest/thread.h"
 #include "lookup.h"
+#include "python/python_here.h"
 #include "python/python_line.h"
 #include "python/python_process.h"
 #include "trace/intern.h"
@@ -169,6 +170,7 @@ static void forked_in_child(void)
 	pmh_left_forget();
 	pmh_python_forget();
 	pmh_python_forget_lines();
+	pmh_python_here_forget();
 	pmh_threads_forget(were_quiet);
 	memset(&ended, 0, sizeof ended);
 	pmh_lock_forget(&counting);

@@ -31,6 +31,7 @@
 #include "guest/guest.h"
 #include "guest/settings_hook.h"
 #include "guest/state.h"
+#include "python/python_here.h"
 #include "range.h"
 #include "trace/intern.h"
 
@@ -144,6 +145,14 @@ static struct pmh_thread *self_that_writes(void)
 	return pmh_local.thread;
 }
 
+/* It evaluates a node, and who called the backward pass says nothing of that. */
+static bool is_of_engine(const char *name)
+{
+	static const char engine[] = "autograd::engine::";
+
+	return name && strncmp(name, engine, sizeof engine - 1) == 0;
+}
+
 static __attribute__((noinline)) void operator_begins(struct pmh_thread *self, const void *function)
 {
 	const int64_t sequence = sequence_of(function);
@@ -154,6 +163,8 @@ static __attribute__((noinline)) void operator_begins(struct pmh_thread *self, c
 		!pmh_range_enter(self, &mark))
 		return;
 	range.name = torch.name(function);
+	if (!is_of_engine(range.name))
+		range.module = pmh_python_here_module();
 	pmh_range_open(self, function, range.scope, pmh_range_number(&range), short_sequence(sequence),
 		own_thread(self));
 	pmh_range_leave(self);
@@ -196,6 +207,7 @@ static void *begin_user(void **result, const void *function)
 	if (!self || !pmh_range_enter(self, &mark))
 		return result;
 	range.name = torch.name(function);
+	range.line = pmh_python_here_line();
 	pmh_range_open(self, function, range.scope, pmh_range_number(&range), PM_RANGE_NO_SEQUENCE, own_thread(self));
 	pmh_range_leave(self);
 	return result;

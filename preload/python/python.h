@@ -271,6 +271,20 @@ bool pmh_python_find_callers(struct pmh_python_look *look, uint64_t thread, char
  */
 bool pmh_python_find_outer(struct pmh_python_look *look, uint64_t thread, char *text, size_t text_bytes);
 
+/*
+ * The innermost frame whose `self` is an nn.Module; false: there is none, or, with look->failed or is_unknown, it is not
+ * known. What the frames before it have as `self` is no module, by their classes.
+ */
+#define PMH_PYTHON_PASSED 16
+struct pmh_python_self {
+	uint64_t object, class;
+	bool is_in_cell; /* the frame's variable is a cell that refers to it */
+	bool is_unknown; /* an object of a module's class that is none yet, or a class that is not believed */
+	uint64_t passed[PMH_PYTHON_PASSED]; /* classes */
+	unsigned passed_count;
+};
+bool pmh_python_find_self(struct pmh_python_look *look, uint64_t thread, struct pmh_python_self *self);
+
 /* The innermost, PyTorch's own too. */
 struct pmh_python_line {
 	uint64_t frame, code, instruction; /* as the interpreter has them */
@@ -278,5 +292,9 @@ struct pmh_python_line {
 };
 /* False: there is none, or, with look->failed, it is not known. */
 bool pmh_python_find_line(struct pmh_python_look *look, uint64_t thread, struct pmh_python_line *line);
+
+/* The innermost of the program: not PyTorch's, nor the interpreter's own. passed: the code of the frames before it. */
+bool pmh_python_find_program(struct pmh_python_look *look, uint64_t thread, struct pmh_python_line *line,
+	uint64_t passed[PMH_PYTHON_PASSED], unsigned *passed_count);
 
 #endif

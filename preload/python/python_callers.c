@@ -193,23 +193,45 @@ bool pmh_python_find_outer(struct pmh_python_look *look, uint64_t thread, char *
 	return any && !look->failed;
 }
 
-bool pmh_python_find_line(struct pmh_python_look *look, uint64_t thread, struct pmh_python_line *line)
+static bool take_line(
+	struct pmh_python_look *look, const struct pmh_python_frame *frame, struct pmh_python_line *line)
 {
 	const struct pmh_python_offsets *at = look->python->at;
+	const bool before = pmh_python_own_begin(look);
+	size_t used = 0;
+
+	line->frame = frame->address;
+	line->code = frame->code;
+	line->instruction = at->code_instructions
+				    ? pmh_python_word(look, frame->address + at->frame_instruction)
+				    : pmh_python_half(look, frame->address + at->frame_instruction);
+	pmh_python_own_end(look, before);
+	return append_frame(look, frame, "", line->text, sizeof line->text, &used);
+}
+
+bool pmh_python_find_line(struct pmh_python_look *look, uint64_t thread, struct pmh_python_line *line)
+{
 	struct pmh_python_frame frame;
 	unsigned passed;
-	size_t used = 0;
-	bool before;
 
 	line->text[0] = 0;
-	if (!pmh_python_first_frame(look, thread, &passed, &frame))
-		return false;
-	line->frame = frame.address;
-	line->code = frame.code;
-	before = pmh_python_own_begin(look);
-	line->instruction = at->code_instructions
-				    ? pmh_python_word(look, frame.address + at->frame_instruction)
-				    : pmh_python_half(look, frame.address + at->frame_instruction);
-	pmh_python_own_end(look, before);
-	return append_frame(look, &frame, "", line->text, sizeof line->text, &used);
+	return pmh_python_first_frame(look, thread, &passed, &frame) && take_line(look, &frame, line);
+}
+
+bool pmh_python_find_program(struct pmh_python_look *look, uint64_t thread, struct pmh_python_line *line,
+	uint64_t passed[PMH_PYTHON_PASSED], unsigned *passed_count)
+{
+	struct pmh_python_frame frame;
+	unsigned frames;
+
+	line->text[0] = 0;
+	*passed_count = 0;
+	for (bool more = pmh_python_first_frame(look, thread, &frames, &frame); more;
+		more = pmh_python_next_frame(look, &frames, &frame)) {
+		if (!pmh_python_is_pytorch(look, &frame) && !is_frozen(look, &frame))
+			return !look->failed && take_line(look, &frame, line);
+		if (*passed_count < PMH_PYTHON_PASSED)
+			passed[(*passed_count)++] = frame.code;
+	}
+	return false;
 }

@@ -28,6 +28,7 @@
 
 #include "guest/guest.h"
 #include "guest/thread.h"
+#include "python_loads.h"
 #include "python_process.h"
 #include "trace/intern.h"
 
@@ -35,7 +36,6 @@
 #define LINES (1u << LINES_LOG)
 #define FULL (LINES / 4 * 3)
 #define SHIMS_MAX 4           /* frames without code of their own: where C calls the interpreter */
-#define OWNED_BY_C 3          /* python_frames.c */
 #define TRIES 64              /* a thread may be on another stack for a while, or not in Python */
 #define OUTER_BYTES 8192      /* of the stack, from the process's start to the program's */
 #define STACK_MOST (1u << 27) /* bytes: the kernel puts nothing else so near to it */
@@ -44,8 +44,9 @@
  * or their lines have the same text. */
 enum { CODE, INSTRUCTION, TABLE, NAME, FILE_NAME, FIRST_LINE, USED, WORDS };
 
+struct pmh_python_reading pmh_python_loads;
+
 /* The reading thread's alone; it may be in a signal's handler, which finds each line whole. */
-static struct pmh_python_reading reading;
 static struct line {
 	uint64_t words[WORDS]; /* USED is 1 in each, written last; 0: free */
 	uint32_t number;
@@ -55,30 +56,15 @@ static unsigned line_count;
 static bool ended; /* no new ones */
 static int tries;
 
-static inline uint64_t load(uint64_t from)
-{
-	return *(const volatile uint64_t *)(uintptr_t)from;
-}
-
-static inline uint64_t load_half(uint64_t from)
-{
-	return *(const volatile uint32_t *)(uintptr_t)from;
-}
-
-static inline uint8_t load_byte(uint64_t from)
-{
-	return *(const volatile uint8_t *)(uintptr_t)from;
-}
-
 static void read_code(const struct pmh_python_offsets *at, uint64_t frame, uint64_t code, uint64_t *words)
 {
 	words[CODE] = code;
-	words[INSTRUCTION] = at->code_instructions ? load(frame + at->frame_instruction)
-						   : load_half(frame + at->frame_instruction);
-	words[TABLE] = load(code + at->code_lines);
-	words[NAME] = load(code + at->code_name);
-	words[FILE_NAME] = load(code + at->code_file_name);
-	words[FIRST_LINE] = load_half(code + at->code_first_line);
+	words[INSTRUCTION] = at->code_instructions ? pmh_load(frame + at->frame_instruction)
+						   : pmh_load_half(frame + at->frame_instruction);
+	words[TABLE] = pmh_load(code + at->code_lines);
+	words[NAME] = pmh_load(code + at->code_name);
+	words[FILE_NAME] = pmh_load(code + at->code_file_name);
+	words[FIRST_LINE] = pmh_load_half(code + at->code_first_line);
 	words[USED] = 1;
 }
 
@@ -86,36 +72,23 @@ static void read_code(const struct pmh_python_offsets *at, uint64_t frame, uint6
 static bool read_frame(const struct pmh_python_offsets *at, uint64_t frame, uint64_t *words)
 {
 	for (int i = 0; frame && i < SHIMS_MAX; i++) {
-		const uint64_t code = load(frame + at->frame_code) & ~(uint64_t)at->frame_tags;
-		const bool is_shim = at->frame_owner && load_byte(frame + at->frame_owner) >= OWNED_BY_C;
+		const uint64_t code = pmh_load(frame + at->frame_code) & ~(uint64_t)at->frame_tags;
+		const bool is_shim = pmh_is_shim(at, frame);
 
-		if (code && !is_shim && load(code + 8) == reading.code_type) {
+		if (code && !is_shim && pmh_load(code + 8) == pmh_python_loads.code_type) {
 			read_code(at, frame, code, words);
 			return true;
 		}
-		frame = load(frame + at->frame_previous);
+		frame = pmh_load(frame + at->frame_previous);
 	}
 	return false;
 }
 
-static uint64_t innermost_frame(const struct pmh_python_offsets *at)
-{
-	const uint64_t thread = (uint64_t)(uintptr_t)reading.thread_state();
-	uint64_t frame;
-
-	if (!thread)
-		return 0;
-	frame = load(thread + at->thread_frame);
-	if (at->thread_frame_link && frame)
-		frame = load(frame + at->link_frame);
-	return frame;
-}
-
 static bool read_words(uint64_t *words)
 {
-	const uint64_t frame = innermost_frame(reading.at);
+	const uint64_t frame = pmh_innermost_frame();
 
-	return frame && read_frame(reading.at, frame, words);
+	return frame && read_frame(pmh_python_loads.at, frame, words);
 }
 
 struct new_line {
@@ -195,9 +168,9 @@ uint32_t pmh_python_read_line(void)
 /* What tells objects apart; of a cell what it refers to, which may not be there any more and is not read. */
 static uint64_t hash_object(const struct pmh_python_offsets *at, uint64_t hash, uint64_t object)
 {
-	const uint64_t type = load(object + 8);
+	const uint64_t type = pmh_load(object + 8);
 	const uint64_t words[] = {
-		object, type, type == reading.cell_type ? load(object + at->cell_content) : 0};
+		object, type, type == pmh_python_loads.cell_type ? pmh_load(object + at->cell_content) : 0};
 
 	return pmh_hash_words(hash, words, 3);
 }
@@ -206,18 +179,18 @@ static uint64_t hash_object(const struct pmh_python_offsets *at, uint64_t hash, 
 static uint64_t hash_self(const struct pmh_python_offsets *at, uint64_t hash, uint64_t frame, uint64_t code)
 {
 	const uint64_t locals = frame + at->frame_locals,
-		       local_count = load_half(code + at->code_local_count);
-	const uint64_t first = local_count ? load(locals) & ~(uint64_t)at->frame_tags : 0;
+		       local_count = pmh_load_half(code + at->code_local_count);
+	const uint64_t first = local_count ? pmh_load(locals) & ~(uint64_t)at->frame_tags : 0;
 	uint64_t cells, cell_count;
 
 	if (first)
 		return hash_object(at, hash, first);
 	if (!local_count || !at->code_cell_names)
 		return hash;
-	cells = load(code + at->code_cell_names);
-	cell_count = cells && load(cells + 8) == reading.tuple_type ? load(cells + 16) : 0;
+	cells = pmh_load(code + at->code_cell_names);
+	cell_count = cells && pmh_load(cells + 8) == pmh_python_loads.tuple_type ? pmh_load(cells + 16) : 0;
 	for (uint64_t i = 0; i < cell_count && i < CELLS_MAX; i++) {
-		const uint64_t cell = load(locals + 8 * (local_count + i));
+		const uint64_t cell = pmh_load(locals + 8 * (local_count + i));
 
 		if (cell)
 			hash = hash_object(at, hash, cell);
@@ -227,22 +200,22 @@ static uint64_t hash_self(const struct pmh_python_offsets *at, uint64_t hash, ui
 
 uint64_t pmh_python_stack(void)
 {
-	const struct pmh_python_offsets *at = reading.at;
+	const struct pmh_python_offsets *at = pmh_python_loads.at;
 	uint64_t frame, hash = 0, words[WORDS];
 
-	if (!pmh_self.reads_python || !(frame = innermost_frame(at)))
+	if (!pmh_self.reads_python || !(frame = pmh_innermost_frame()))
 		return 0;
 	for (int i = 0; frame; i++) {
-		const bool is_shim = at->frame_owner && load_byte(frame + at->frame_owner) >= OWNED_BY_C;
-		const uint64_t code = is_shim ? 0 : load(frame + at->frame_code) & ~(uint64_t)at->frame_tags;
+		const bool is_shim = pmh_is_shim(at, frame);
+		const uint64_t code = is_shim ? 0 : pmh_load(frame + at->frame_code) & ~(uint64_t)at->frame_tags;
 
 		if (i == FRAMES_MAX)
 			return 0;
-		if (code && load(code + 8) == reading.code_type) {
+		if (code && pmh_load(code + 8) == pmh_python_loads.code_type) {
 			read_code(at, frame, code, words);
 			hash = hash_self(at, pmh_hash_words(hash, words, WORDS), frame, code);
 		}
-		frame = load(frame + at->frame_previous);
+		frame = pmh_load(frame + at->frame_previous);
 	}
 	return hash;
 }
@@ -252,8 +225,8 @@ uint64_t pmh_python_stack(void)
 /* Whether the word is an address behind a call in the code of one of Python's main functions. */
 static bool returns_to_main(uint64_t word)
 {
-	for (size_t i = 0; i < sizeof reading.mains / sizeof reading.mains[0]; i++) {
-		const struct pmh_python_code *code = &reading.mains[i];
+	for (size_t i = 0; i < sizeof pmh_python_loads.mains / sizeof pmh_python_loads.mains[0]; i++) {
+		const struct pmh_python_code *code = &pmh_python_loads.mains[i];
 #if defined(__x86_64__)
 		const unsigned char *behind = (const unsigned char *)(uintptr_t)word;
 
@@ -296,12 +269,12 @@ static uint64_t stack_pointer(void)
  */
 __attribute__((no_sanitize("address", "thread"))) static bool is_in_main(void)
 {
-	const uint64_t pointer = (stack_pointer() + 7) & ~(uint64_t)7, end = reading.stack_end & ~(uint64_t)7;
+	const uint64_t pointer = (stack_pointer() + 7) & ~(uint64_t)7, end = pmh_python_loads.stack_end & ~(uint64_t)7;
 
 	if (pointer == 0 || pointer >= end || end - pointer > STACK_MOST)
 		return false;
 	for (uint64_t at = end - 8; at >= pointer && end - at <= OUTER_BYTES; at -= 8)
-		if (returns_to_main(load(at)))
+		if (returns_to_main(pmh_load(at)))
 			return true;
 	return false;
 }
@@ -313,8 +286,8 @@ void pmh_python_begin_lines(void)
 
 	if (pmh_self.reads_python || pmh_self.ours || pmh_self.never_reads_python || tries >= TRIES)
 		return;
-	/* asked once, not for each operation: and `reading` is the first thread's */
-	pmh_self.never_reads_python = syscall(SYS_gettid) != getpid() || !pmh_python_reading(&reading);
+	/* asked once, not for each operation: and pmh_python_loads is the first thread's */
+	pmh_self.never_reads_python = syscall(SYS_gettid) != getpid() || !pmh_python_reading(&pmh_python_loads);
 	if (pmh_self.never_reads_python)
 		return;
 	tries++;

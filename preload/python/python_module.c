@@ -387,6 +387,43 @@ static bool take_frame(struct pmh_python_look *look, const struct pmh_python_fra
 	return true;
 }
 
+/* False: the frame is passed over. */
+static bool take_self(
+	struct pmh_python_look *look, const struct pmh_python_frame *frame, struct pmh_python_self *self)
+{
+	const uint64_t object = find_self(look, frame);
+	const struct pmh_python_class *class = object ? pmh_python_class(look, object) : NULL;
+
+	if (!object)
+		return false;
+	if (!class || (class->is_module && !is_self_module(look, frame, object))) {
+		self->is_unknown = true;
+		return true;
+	}
+	if (!class->is_module) {
+		if (self->passed_count < PMH_PYTHON_PASSED)
+			self->passed[self->passed_count++] = class->address;
+		return false;
+	}
+	self->object = object;
+	self->class = pmh_python_type(look, object);
+	self->is_in_cell = slot_reference(look, frame, 0) != object;
+	return true;
+}
+
+bool pmh_python_find_self(struct pmh_python_look *look, uint64_t thread, struct pmh_python_self *self)
+{
+	struct pmh_python_frame frame;
+	unsigned passed;
+
+	memset(self, 0, sizeof *self);
+	for (bool more = pmh_python_first_frame(look, thread, &passed, &frame); more;
+		more = pmh_python_next_frame(look, &passed, &frame))
+		if (take_self(look, &frame, self))
+			break;
+	return self->object && !look->failed;
+}
+
 bool pmh_python_find_module(struct pmh_python_look *look, uint64_t thread, char *text, size_t text_bytes)
 {
 	struct path path = {.begin = sizeof path.text - 1};

@@ -339,6 +339,54 @@ bool pmh_python_look_line(struct pmh_python_line *line)
 	return found;
 }
 
+bool pmh_python_look_self(
+	struct pmh_python_here *here, bool (*is_known)(const struct pmh_python_self *self, void *data), void *data)
+{
+	bool found = false, none = false;
+	uint64_t thread;
+
+	here->module[0] = 0;
+	here->is_unknown = true;
+	here->self = (struct pmh_python_self){0};
+	if (!is_asked())
+		return false;
+	find_pytorch();
+	pmh_acquire(&looking);
+	thread = begin_look(&none);
+	if (thread) {
+		found = pmh_python_find_self(&look, thread, &here->self);
+		here->is_unknown = look.failed || here->self.is_unknown;
+		here->known_self = look.known_self;
+	} else {
+		here->is_unknown = !none;
+	}
+	if (found && !is_known(&here->self, data)) {
+		pmh_python_look_on(&look);
+		if (!pmh_python_find_module(&look, thread, here->module, sizeof here->module))
+			here->module[0] = 0;
+	}
+	pmh_release(&looking);
+	return found;
+}
+
+bool pmh_python_look_program(struct pmh_python_program *program)
+{
+	bool found = false, none;
+	uint64_t thread;
+
+	program->passed_count = 0;
+	if (!is_asked())
+		return false;
+	find_pytorch();
+	pmh_acquire(&looking);
+	thread = begin_look(&none);
+	if (thread)
+		found = pmh_python_find_program(
+			&look, thread, &program->line, program->passed, &program->passed_count);
+	pmh_release(&looking);
+	return found;
+}
+
 bool pmh_python_reading(struct pmh_python_reading *words)
 {
 	pmh_acquire(&looking);

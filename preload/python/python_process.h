@@ -36,6 +36,27 @@ void pmh_python_names(bool is_work, struct pmh_python_names *names);
 /* The innermost frame of the calling thread, in a look of its own; false: none, or not for certain. */
 bool pmh_python_look_line(struct pmh_python_line *line);
 
+/*
+ * Of the calling thread, in one look: the object whose module the thread is in, and the module's path ("": not for
+ * certain), unless is_known says that it is wanted no more. False: it is in none, or (is_unknown) that is not known.
+ */
+struct pmh_python_here {
+	struct pmh_python_self self;
+	uint64_t known_self; /* the word "self"; 0: not met yet */
+	bool is_unknown;
+	char module[512];
+};
+bool pmh_python_look_self(
+	struct pmh_python_here *here, bool (*is_known)(const struct pmh_python_self *self, void *data), void *data);
+
+/* The program's innermost frame likewise, and the code of those before it. */
+struct pmh_python_program {
+	struct pmh_python_line line;
+	uint64_t passed[PMH_PYTHON_PASSED];
+	unsigned passed_count;
+};
+bool pmh_python_look_program(struct pmh_python_program *program);
+
 /* How the interpreter's words are read without a look; false: it is not known. */
 struct pmh_python_reading {
 	const struct pmh_python_offsets *at;
