@@ -148,15 +148,18 @@ static void pay_owed(struct pmh_thread *self, uint64_t ticks)
 		self->ranges.owed--;
 }
 
-bool pmh_range_begin(struct pmh_thread *self, uint32_t range, uint32_t sequence, uint16_t thread, uint8_t flags)
+static bool begin(struct pmh_thread *self, uint64_t ticks, uint32_t range, uint32_t sequence, uint16_t thread, uint8_t flags)
 {
-	const uint64_t ticks = pmh_ticks();
-
 	if (self->number == 0)
 		pmh_thread_begin();
 	if (__builtin_expect(self->ranges.owed != 0, 0))
 		pay_owed(self, ticks);
 	return !self->ranges.owed && pmh_append_range(self, ticks, range, sequence, thread, flags);
+}
+
+bool pmh_range_begin(struct pmh_thread *self, uint32_t range, uint32_t sequence, uint16_t thread, uint8_t flags)
+{
+	return begin(self, pmh_ticks(), range, sequence, thread, flags);
 }
 
 bool pmh_range_end(struct pmh_thread *self, uint32_t sequence, uint8_t flags)
@@ -165,7 +168,7 @@ bool pmh_range_end(struct pmh_thread *self, uint32_t sequence, uint8_t flags)
 }
 
 void pmh_range_open(struct pmh_thread *self, const void *of, enum pm_range_scope scope, uint32_t range,
-	uint32_t sequence, uint16_t thread)
+	uint32_t sequence, uint16_t thread, uint64_t ticks)
 {
 	struct pmh_ranges *ranges = &self->ranges;
 	const struct pmh_open_range *outer = pmh_range_innermost(self);
@@ -177,7 +180,7 @@ void pmh_range_open(struct pmh_thread *self, const void *of, enum pm_range_scope
 	*open = (struct pmh_open_range){.of = of,
 		.is_in_operator = scope == PM_RANGE_OPERATOR || (scope != PM_RANGE_NODE && outer->is_in_operator),
 		.is_in_node = scope == PM_RANGE_NODE || outer->is_in_node};
-	open->is_written = range && pmh_range_begin(self, range, sequence, thread, 0);
+	open->is_written = range && begin(self, ticks, range, sequence, thread, 0);
 	ranges->open_count++;
 }
 

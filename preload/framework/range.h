@@ -47,11 +47,11 @@ bool pmh_range_end(struct pmh_thread *self, uint32_t sequence, uint8_t flags);
 
 /*
  * The same of ranges that lie one in another: `of` tells the range from all others that the thread has open. The begin
- * stands between enter and leave. The end may come at any moment; one whose begin was not written, or which comes on
+ * stands between enter and leave, and is at `ticks`. The end may come at any moment; one whose begin was not written, or which comes on
  * another thread, is none. Ranges inside of one that ends have ended too.
  */
 void pmh_range_open(struct pmh_thread *self, const void *of, enum pm_range_scope scope, uint32_t range,
-	uint32_t sequence, uint16_t thread);
+	uint32_t sequence, uint16_t thread, uint64_t ticks);
 void pmh_range_close_slowly(struct pmh_thread *self, const void *of);
 
 /* In a child after fork. self may be NULL. */

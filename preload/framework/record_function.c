@@ -28,6 +28,7 @@
 #include <string.h>
 
 #include "call/window.h"
+#include "guest/clock.h"
 #include "guest/guest.h"
 #include "guest/settings_hook.h"
 #include "guest/state.h"
@@ -158,15 +159,17 @@ static __attribute__((noinline)) void operator_begins(struct pmh_thread *self, c
 	const int64_t sequence = sequence_of(function);
 	uint64_t mark = PMH_MARK;
 	struct pmh_range range = {.scope = PM_RANGE_OPERATOR};
+	uint64_t ticks;
 
 	if (!is_believed(self, function) || (sequence < 0 && pmh_range_innermost(self)->is_in_node) ||
 		!pmh_range_enter(self, &mark))
 		return;
+	ticks = pmh_ticks();
 	range.name = torch.name(function);
 	if (!is_of_engine(range.name))
-		range.module = pmh_python_here_module();
+		range.module = pmh_python_here_module(ticks);
 	pmh_range_open(self, function, range.scope, pmh_range_number(&range), short_sequence(sequence),
-		own_thread(self));
+		own_thread(self), ticks);
 	pmh_range_leave(self);
 }
 
@@ -192,7 +195,7 @@ static void *begin_node(void **result, const void *function)
 		return result;
 	range.name = torch.name(function);
 	pmh_range_open(self, function, range.scope, pmh_range_number(&range),
-		short_sequence(sequence_of(function)), forward_thread_of(function));
+		short_sequence(sequence_of(function)), forward_thread_of(function), pmh_ticks());
 	pmh_range_leave(self);
 	return result;
 }
@@ -201,14 +204,15 @@ static void *begin_user(void **result, const void *function)
 {
 	struct pmh_thread *self = self_that_writes();
 	struct pmh_range range = {.scope = PM_RANGE_USER};
-	uint64_t mark = PMH_MARK;
+	uint64_t mark = PMH_MARK, ticks;
 
 	*result = NULL;
 	if (!self || !pmh_range_enter(self, &mark))
 		return result;
 	range.name = torch.name(function);
-	range.line = pmh_python_here_line();
-	pmh_range_open(self, function, range.scope, pmh_range_number(&range), PM_RANGE_NO_SEQUENCE, own_thread(self));
+	ticks = pmh_ticks();
+	range.line = pmh_python_here_line(ticks);
+	pmh_range_open(self, function, range.scope, pmh_range_number(&range), PM_RANGE_NO_SEQUENCE, own_thread(self), ticks);
 	pmh_range_leave(self);
 	return result;
 }

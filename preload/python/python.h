@@ -281,7 +281,8 @@ struct pmh_python_self {
 	bool is_in_cell; /* the frame's variable is a cell that refers to it */
 	bool is_unknown; /* an object of a module's class that is none yet, or a class that is not believed */
 	uint64_t passed[PMH_PYTHON_PASSED]; /* classes */
-	unsigned passed_count;
+	uint64_t words[PMH_PYTHON_PASSED];  /* names of first variables that are not `self` */
+	unsigned passed_count, word_count;
 };
 bool pmh_python_find_self(struct pmh_python_look *look, uint64_t thread, struct pmh_python_self *self);
 

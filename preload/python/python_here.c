@@ -34,7 +34,7 @@
 #define HOLDS_NOTHING 16u     /* that the path is not known is believed for so much shorter: a module is being made */
 #define TIME_SHIFT 20
 
-enum { MODULE = 1, NO_MODULE, LINE, PYTORCHS }; /* of questions */
+enum { MODULE = 1, NO_MODULE, OTHER_WORD, LINE, PYTORCHS }; /* of questions */
 
 /* key 0: none, or being written; value: a number, and above it when it was found. */
 static struct known {
@@ -49,12 +49,12 @@ static uint64_t key_of(uint64_t question, uint64_t a, uint64_t b)
 	return pmh_mix(a + question * 0x9417034723148989u, b ^ 0xdd555950609dfe03u) | 1;
 }
 
-static uint32_t now(void)
+static uint32_t moment_of(uint64_t ticks)
 {
-	return (uint32_t)(pmh_ticks() >> TIME_SHIFT);
+	return (uint32_t)(ticks >> TIME_SHIFT);
 }
 
-static bool find(uint64_t key, uint32_t *number, uint32_t *age)
+static bool find(uint64_t key, uint32_t moment, uint32_t *number, uint32_t *age)
 {
 	unsigned i = (unsigned)(key >> (64 - KNOWN_LOG));
 
@@ -67,18 +67,20 @@ static bool find(uint64_t key, uint32_t *number, uint32_t *age)
 		if (atomic_load_explicit(&known[i].key, memory_order_relaxed) != key)
 			return false;
 		*number = (uint32_t)value;
-		*age = now() - (uint32_t)(value >> 32);
+		*age = moment - (uint32_t)(value >> 32);
+		if (*age >> 31)
+			*age = 0; /* another thread has found it since */
 		return true;
 	}
 	return false;
 }
 
-static bool find_fresh(uint64_t key, uint32_t *number)
+static bool find_fresh(uint64_t key, uint32_t moment, uint32_t *number)
 {
 	const uint32_t hold = atomic_load_explicit(&holds, memory_order_relaxed);
 	uint32_t age;
 
-	return find(key, number, &age) && age < (*number ? hold : hold / HOLDS_NOTHING);
+	return find(key, moment, number, &age) && age < (*number ? hold : hold / HOLDS_NOTHING);
 }
 
 /* In the place of the same, of nothing, or of what is oldest there. */
@@ -86,7 +88,7 @@ static void keep(uint64_t key, uint32_t number)
 {
 	unsigned i = (unsigned)(key >> (64 - KNOWN_LOG));
 	struct known *to = &known[i];
-	const uint32_t moment = now();
+	const uint32_t moment = moment_of(pmh_ticks());
 
 	pmh_acquire(&lock);
 	for (unsigned tries = 0; tries < TRIES; tries++, i = (i + 1) % KNOWN) {
@@ -134,7 +136,7 @@ static bool is_known(const struct pmh_python_self *self, void *data)
 
 	/* what the first thread is to look for has been looked for in the table */
 	q->is_settled = !pmh_self.reads_python &&
-			find(key_of(MODULE, self->object, self->class), &q->number, &age) && q->number;
+			find(key_of(MODULE, self->object, self->class), 0, &q->number, &age) && q->number;
 	return q->is_settled;
 }
 
@@ -149,6 +151,8 @@ static void look_for_module(void *data)
 	measure_clock();
 	if (here.known_self)
 		atomic_store(&known_self, here.known_self);
+	for (unsigned i = 0; i < here.self.word_count && !here.known_self; i++)
+		keep(key_of(OTHER_WORD, 0, here.self.words[i]), 1);
 	for (unsigned i = 0; i < here.self.passed_count; i++)
 		keep(key_of(NO_MODULE, 0, here.self.passed[i]), 1);
 	if (!found || q->is_settled)
@@ -160,31 +164,30 @@ static void look_for_module(void *data)
 }
 
 /* What a frame says by loads: whether it is known, and then whether its module is (else it has none). */
-static bool read_self(uint64_t frame, uint64_t code, bool *is_module, uint32_t *number)
+static bool read_self(uint64_t frame, uint64_t code, uint32_t moment, bool *is_module, uint32_t *number)
 {
 	const struct pmh_python_offsets *at = pmh_python_loads.at;
 	const uint64_t word = atomic_load_explicit(&known_self, memory_order_relaxed);
-	uint64_t object, class;
+	uint64_t object, class, name;
 
 	*is_module = false;
 	if (!pmh_load_half(code + at->code_local_count))
 		return true;
-	if (!word)
-		return false;
-	if (pmh_load(pmh_load(code + at->code_names) + at->tuple_items) != word)
-		return true;
+	name = pmh_load(pmh_load(code + at->code_names) + at->tuple_items);
+	if (name != word)
+		return word || find_fresh(key_of(OTHER_WORD, 0, name), moment, number);
 	object = pmh_load(frame + at->frame_locals) & ~(uint64_t)at->frame_tags;
 	if (!object)
 		return false;
 	class = pmh_load(object + 8);
 	if (class == pmh_python_loads.cell_type)
 		object = pmh_load(object + at->cell_content);
-	*is_module = find_fresh(key_of(MODULE, object, class), number);
-	return *is_module || find_fresh(key_of(NO_MODULE, 0, class), number);
+	*is_module = find_fresh(key_of(MODULE, object, class), moment, number);
+	return *is_module || find_fresh(key_of(NO_MODULE, 0, class), moment, number);
 }
 
 /* False: a look is needed. */
-static bool read_module(uint32_t *number)
+static bool read_module(uint32_t moment, uint32_t *number)
 {
 	unsigned left = FRAMES_MAX;
 	uint64_t code, frame = pmh_innermost_frame();
@@ -192,7 +195,7 @@ static bool read_module(uint32_t *number)
 
 	*number = 0;
 	while ((frame = pmh_next_code(pmh_python_loads.at, frame, &left, &code)) != 0) {
-		if (!read_self(frame, code, &is_module, number))
+		if (!read_self(frame, code, moment, &is_module, number))
 			return false;
 		if (is_module)
 			return true;
@@ -213,12 +216,12 @@ static __attribute__((noinline)) uint32_t look(void (*f)(void *), void *question
 	return *number;
 }
 
-uint32_t pmh_python_here_module(void)
+uint32_t pmh_python_here_module(uint64_t ticks)
 {
 	struct module_question q = {0, false};
 
 	if (pmh_self.reads_python) {
-		if (read_module(&q.number))
+		if (read_module(moment_of(ticks), &q.number))
 			return q.number;
 	} else if (!pmh_python_is_running()) {
 		return 0;
@@ -247,7 +250,7 @@ static void look_for_line(void *data)
 }
 
 /* False: a look is needed. */
-static bool read_line(uint32_t *number)
+static bool read_line(uint32_t moment, uint32_t *number)
 {
 	const struct pmh_python_offsets *at = pmh_python_loads.at;
 	unsigned left = FRAMES_MAX;
@@ -258,9 +261,9 @@ static bool read_line(uint32_t *number)
 						     ? pmh_load(frame + at->frame_instruction)
 						     : pmh_load_half(frame + at->frame_instruction);
 
-		if (find_fresh(key_of(LINE, code, instruction), number))
+		if (find_fresh(key_of(LINE, code, instruction), moment, number))
 			return true;
-		if (!find_fresh(key_of(PYTORCHS, 0, code), number))
+		if (!find_fresh(key_of(PYTORCHS, 0, code), moment, number))
 			return false;
 		frame = pmh_load(frame + at->frame_previous);
 	}
@@ -268,12 +271,12 @@ static bool read_line(uint32_t *number)
 	return true;
 }
 
-uint32_t pmh_python_here_line(void)
+uint32_t pmh_python_here_line(uint64_t ticks)
 {
 	uint32_t number = 0;
 
 	if (pmh_self.reads_python) {
-		if (read_line(&number))
+		if (read_line(moment_of(ticks), &number))
 			return number;
 	} else if (!pmh_python_is_running()) {
 		return 0;

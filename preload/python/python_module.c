@@ -394,8 +394,11 @@ static bool take_self(
 	const uint64_t object = find_self(look, frame);
 	const struct pmh_python_class *class = object ? pmh_python_class(look, object) : NULL;
 
-	if (!object)
+	if (!object) {
+		if (frame->local_count && self->word_count < PMH_PYTHON_PASSED)
+			self->words[self->word_count++] = slot_name(look, frame, 0);
 		return false;
+	}
 	if (!class || (class->is_module && !is_self_module(look, frame, object))) {
 		self->is_unknown = true;
 		return true;
