@@ -34,6 +34,7 @@
 #include "guest/state.h"
 #include "python/python_here.h"
 #include "range.h"
+#include "torch_layout.h"
 #include "trace/intern.h"
 
 struct callback {
@@ -67,9 +68,7 @@ static _Atomic bool refused; /* those of operators and nodes do not: their layou
 
 /* ---- what is read of a RecordFunction ---- */
 
-static struct {
-	unsigned sequence, scope, thread, forward_thread;
-} at = {200, 96, 88, 304};
+static struct pmh_torch_layout at;
 
 static int64_t sequence_of(const void *function)
 {
@@ -95,23 +94,40 @@ static uint16_t own_thread(struct pmh_thread *self)
 	return self->ranges.thread;
 }
 
-static void refuse(const char *why)
+static void say(const char *what)
 {
-	if (!atomic_exchange(&refused, true))
-		pmh_note_of("pytorch", why);
+	char version[32] = "of unknown version", text[192];
+
+	if (at.major)
+		snprintf(version, sizeof version, "%u.%u", at.major, at.minor);
+	snprintf(text, sizeof text, "%s, %s", version, what);
+	pmh_note_of("pytorch", text);
 }
 
-/* Whether what the operator says is as it should be. */
+static void refuse(void *unused)
+{
+	(void)unused;
+	if (!atomic_exchange(&refused, true))
+		say("operators are not recorded: what is read of them is not what it should be");
+}
+
+static bool is_right(const void *function, int64_t sequence)
+{
+	return word_of(function, at.thread) == torch.thread() &&
+	       *((const uint8_t *)function + at.scope) == scope_numbers[OPERATORS] &&
+	       (sequence == -1 || sequence == (int64_t)torch.next_sequence());
+}
+
+/* Whether what the operator says is as it should be. Of a layout that is not known, once one with a number was. */
 static bool is_believed(struct pmh_thread *self, const void *function)
 {
 	const int64_t sequence = sequence_of(function);
 	const uint16_t thread = own_thread(self);
+	const unsigned count = atomic_load_explicit(&checked, memory_order_relaxed);
 
-	if (atomic_load_explicit(&checked, memory_order_relaxed) < CHECKED) {
-		if (word_of(function, at.thread) != torch.thread() ||
-			(*((const uint8_t *)function + at.scope) != scope_numbers[OPERATORS]) ||
-			(sequence != -1 && sequence != (int64_t)torch.next_sequence())) {
-			refuse("operators are not recorded: what is read of them is not what it should be");
+	if (__builtin_expect(count < CHECKED, 0)) {
+		if (!is_right(function, sequence)) {
+			pmh_rarely(refuse, NULL);
 			return false;
 		}
 		if (sequence >= 0)
@@ -119,15 +135,15 @@ static bool is_believed(struct pmh_thread *self, const void *function)
 	}
 	if (sequence >= 0 && thread < THREADS)
 		atomic_store_explicit(&makes_nodes[thread], 1, memory_order_relaxed);
-	return true;
+	return at.is_known || count || sequence >= 0;
 }
 
 /* The thread on which the node's operator ran, 0: not known. */
 static uint16_t forward_thread_of(const void *function)
 {
-	const uint64_t thread = word_of(function, at.forward_thread);
+	const uint64_t thread = at.forward_thread ? word_of(function, at.forward_thread) : 0;
 
-	return thread < THREADS && atomic_load_explicit(&makes_nodes[thread], memory_order_relaxed) ? (uint16_t)thread : 0;
+	return thread && thread < THREADS && atomic_load_explicit(&makes_nodes[thread], memory_order_relaxed) ? (uint16_t)thread : 0;
 }
 
 static uint32_t short_sequence(int64_t sequence)
@@ -191,7 +207,8 @@ static void *begin_node(void **result, const void *function)
 	uint64_t mark = PMH_MARK;
 
 	*result = NULL;
-	if (!self || atomic_load_explicit(&refused, memory_order_relaxed) || !pmh_range_enter(self, &mark))
+	if (!self || atomic_load_explicit(&refused, memory_order_relaxed) ||
+		(!at.is_known && !atomic_load_explicit(&checked, memory_order_relaxed)) || !pmh_range_enter(self, &mark))
 		return result;
 	range.name = torch.name(function);
 	pmh_range_open(self, function, range.scope, pmh_range_number(&range),
@@ -261,13 +278,14 @@ static void *seek_library(void)
 
 static void begin_with(void *library)
 {
+	pmh_torch_layout(library, &at);
 	if (find_functions(library)) {
 		register_callbacks();
 		state = FOUND;
-		pmh_note_of("pytorch", "operators are recorded");
+		say(at.is_known ? "operators are recorded" : "operators are recorded if they are found to be as those of other versions");
 	} else {
 		state = UNUSABLE;
-		pmh_note_of("pytorch", "operators are not recorded: the library has no callbacks");
+		say("operators are not recorded: the library has no callbacks");
 	}
 }
 
