@@ -21,7 +21,7 @@
 /* From the version on that is named, with the offsets that its own headers have. */
 static const struct pmh_torch_layout layouts[] = {
 	{2, 0, true, 200, 96, 88, 248},
-	{2, 2, true, 200, 96, 88, 304},
+	{2, 4, true, 200, 96, 88, 304},
 };
 #define NEWEST 15 /* 2.15: later ones may have changed */
 
