@@ -136,10 +136,16 @@ uint32_t pmh_range_number(const struct pmh_range *range)
 
 /* ---- slots ---- */
 
+/* In no call, its own or one that a handler has interrupted. */
+static bool is_free(const struct pmh_thread *self)
+{
+	return self->depth == 0 && self->interrupted_count == 0 && !pmh_local.quiet &&
+	       atomic_load_explicit(&pmh_state, memory_order_relaxed) == PMH_RECORDING;
+}
+
 bool pmh_range_may_write(const struct pmh_thread *self)
 {
-	return self->depth == 0 && !pmh_local.quiet && pmh_window_open &&
-	       atomic_load_explicit(&pmh_state, memory_order_relaxed) == PMH_RECORDING;
+	return is_free(self) && pmh_window_open;
 }
 
 static void pay_owed(struct pmh_thread *self, uint64_t ticks)
@@ -196,8 +202,7 @@ static void close_innermost(struct pmh_thread *self, bool may_write)
 void pmh_range_close_slowly(struct pmh_thread *self, const void *of)
 {
 	uint64_t mark = PMH_MARK;
-	const bool may_write = self->depth == 0 && !pmh_local.quiet &&
-			       atomic_load_explicit(&pmh_state, memory_order_relaxed) == PMH_RECORDING;
+	const bool may_write = is_free(self);
 	bool is_last = false;
 
 	if (may_write)
@@ -207,7 +212,7 @@ void pmh_range_close_slowly(struct pmh_thread *self, const void *of)
 		close_innermost(self, may_write);
 	}
 	if (may_write)
-		pmh_frame_end(self);
+		pmh_range_leave(self);
 }
 
 void pmh_range_forget(struct pmh_thread *self)

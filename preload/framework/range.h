@@ -38,7 +38,7 @@ PMH_INLINE bool pmh_range_enter(struct pmh_thread *self, const uint64_t *mark)
 }
 PMH_INLINE void pmh_range_leave(struct pmh_thread *self)
 {
-	pmh_frame_end(self);
+	self->depth = 0;
 }
 
 /* Write a begin, and an end, between those two. Nothing is kept of them: of ranges that overlap. False: no room. */

@@ -61,6 +61,8 @@ static pmh_lock lock = ATOMIC_FLAG_INIT; /* for what follows */
 static uint64_t handles[CALLBACKS];
 static enum { SEEKING, FOUND, UNUSABLE } state;
 static bool is_on, is_forking;
+static bool is_said; /* in this trace, what came of it */
+static bool is_over;
 
 _Atomic unsigned pmh_framework_sample;
 static _Atomic bool writes;  /* callbacks do something */
@@ -94,6 +96,8 @@ static uint16_t own_thread(struct pmh_thread *self)
 	return self->ranges.thread;
 }
 
+static const char unlike[] = "operators are not recorded: what is read of them is not what it should be";
+
 static void say(const char *what)
 {
 	char version[32] = "of unknown version", text[192];
@@ -108,7 +112,7 @@ static void refuse(void *unused)
 {
 	(void)unused;
 	if (!atomic_exchange(&refused, true))
-		say("operators are not recorded: what is read of them is not what it should be");
+		say(unlike);
 }
 
 static bool is_right(const void *function, int64_t sequence)
@@ -153,6 +157,26 @@ static uint32_t short_sequence(int64_t sequence)
 
 /* ---- callbacks ---- */
 
+/* `start` returns an object, so who calls it says where that is to be: on x86-64 by the first argument, which is returned, on
+ * aarch64 by a register of its own. */
+#define START_OF(what) \
+	void *pmh_begin_##what(void **result, const void *function) __attribute__((visibility("hidden")))
+START_OF(operator);
+START_OF(node);
+START_OF(user);
+#ifdef __aarch64__
+#define START(what) pmh_start_##what
+#define START_BY_REGISTER(what) \
+	void *pmh_start_##what(void **, const void *) __attribute__((visibility("hidden"))); \
+	__asm__(".text\n\t.p2align 2\n\t.type pmh_start_" #what ", %function\npmh_start_" #what ":\n\thint #34\n\t" \
+		"mov x1, x0\n\tmov x0, x8\n\tb pmh_begin_" #what "\n\t.size pmh_start_" #what ", . - pmh_start_" #what "\n")
+START_BY_REGISTER(operator);
+START_BY_REGISTER(node);
+START_BY_REGISTER(user);
+#else
+#define START(what) pmh_begin_##what
+#endif
+
 /* The calling thread's record, NULL: nothing is to be written. */
 static struct pmh_thread *self_that_writes(void)
 {
@@ -189,7 +213,7 @@ static __attribute__((noinline)) void operator_begins(struct pmh_thread *self, c
 	pmh_range_leave(self);
 }
 
-static void *begin_operator(void **result, const void *function)
+void *pmh_begin_operator(void **result, const void *function)
 {
 	struct pmh_thread *self = self_that_writes();
 
@@ -200,7 +224,7 @@ static void *begin_operator(void **result, const void *function)
 	return result;
 }
 
-static void *begin_node(void **result, const void *function)
+void *pmh_begin_node(void **result, const void *function)
 {
 	struct pmh_thread *self = self_that_writes();
 	struct pmh_range range = {.scope = PM_RANGE_NODE};
@@ -217,7 +241,7 @@ static void *begin_node(void **result, const void *function)
 	return result;
 }
 
-static void *begin_user(void **result, const void *function)
+void *pmh_begin_user(void **result, const void *function)
 {
 	struct pmh_thread *self = self_that_writes();
 	struct pmh_range range = {.scope = PM_RANGE_USER};
@@ -258,7 +282,7 @@ static bool find_functions(void *library)
 
 static void register_callbacks(void)
 {
-	static void *(*const starts[CALLBACKS])(void **, const void *) = {begin_operator, begin_node, begin_user};
+	static void *(*const starts[CALLBACKS])(void **, const void *) = {START(operator), START(node), START(user)};
 
 	for (unsigned i = 0; i < CALLBACKS; i++) {
 		struct callback callback = {.start = starts[i], .end = end, .probability = 1};
@@ -276,23 +300,44 @@ static void *seek_library(void)
 	return dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
+/* PyTorch takes its list away at exit: from here on it is not changed. */
+static void stop_following(void)
+{
+	pmh_acquire(&lock);
+	is_over = true;
+	pmh_release(&lock);
+}
+
 static void begin_with(void *library)
 {
 	pmh_torch_layout(library, &at);
-	if (find_functions(library)) {
-		register_callbacks();
-		state = FOUND;
-		say(at.is_known ? "operators are recorded" : "operators are recorded if they are found to be as those of other versions");
-	} else {
-		state = UNUSABLE;
+	state = find_functions(library) ? FOUND : UNUSABLE;
+	if (state != FOUND)
+		return;
+	register_callbacks();
+	/* behind the first use of the list, so that it is called before the list goes */
+	atexit(stop_following);
+}
+
+/* Once in a trace: a child after fork finds the callbacks registered. */
+static void say_state(void)
+{
+	if (is_said || state == SEEKING)
+		return;
+	is_said = true;
+	if (state == UNUSABLE)
 		say("operators are not recorded: the library has no callbacks");
-	}
+	else if (atomic_load(&refused))
+		say(unlike);
+	else
+		say(at.is_known ? "operators are recorded"
+				: "operators are recorded if they are found to be as those of other versions");
 }
 
 /* Operators and nodes. Under the lock. */
 static void turn(bool on)
 {
-	if (state != FOUND || is_on == on || is_forking)
+	if (state != FOUND || is_on == on || is_forking || is_over)
 		return;
 	if (on)
 		pmh_range_window_entry(true);
@@ -314,6 +359,7 @@ static void follow(void *data)
 
 		if (state == SEEKING && library)
 			begin_with(library);
+		say_state();
 		turn(sample != 0 && !atomic_load(&refused));
 		atomic_store(&pmh_framework_sample, sample);
 	}
@@ -356,9 +402,8 @@ void pmh_framework_finish(void)
 void pmh_framework_fork_prepare(void)
 {
 	pmh_acquire(&lock);
-	if (is_on)
-		for (unsigned i = 0; i < USERS; i++)
-			torch.disable(handles[i]);
+	for (unsigned i = 0; i < USERS && is_on && !is_over; i++)
+		torch.disable(handles[i]);
 	is_forking = true;
 	pmh_release(&lock);
 }
@@ -367,9 +412,8 @@ void pmh_framework_fork_parent(void)
 {
 	pmh_acquire(&lock);
 	is_forking = false;
-	if (is_on)
-		for (unsigned i = 0; i < USERS; i++)
-			torch.enable(handles[i]);
+	for (unsigned i = 0; i < USERS && is_on && !is_over; i++)
+		torch.enable(handles[i]);
 	atomic_store(&pmh_framework_sample, ~0u);
 	pmh_release(&lock);
 }
@@ -378,6 +422,6 @@ void pmh_framework_forget(struct pmh_thread *self)
 {
 	pmh_lock_forget(&lock);
 	atomic_store(&writes, false);
-	is_on = is_forking = false;
+	is_on = is_forking = is_said = false;
 	pmh_range_forget(self);
 }
