@@ -1,10 +1,10 @@
 /*
  * Writing ranges, and their entries in the dictionary.
  *
- * Texts that programs make may have counters in them, and each would be a range of its own. "layer1" and "layer2" are
- * worth telling apart, step 4711 and step 4712 are not. So of texts that differ in their digits alone the first ones have
- * an entry each, and the others one together, without their digits; the number behind PyTorch's own "ProfilerStep#" is
- * always cut off.
+ * Texts that programs make may have counters in them, and each would be a range of its own. "layer1" and
+ * "layer2" are worth telling apart, step 4711 and step 4712 are not. So of texts that differ in their digits
+ * alone the first ones have an entry each, and the others one together, without their digits; the number
+ * behind PyTorch's own "ProfilerStep#" is always cut off.
  */
 #include "range.h"
 
@@ -84,7 +84,8 @@ static void cut_name(enum pm_range_scope scope, const char *name, char cut[NAME_
 
 static uint64_t hash_of(const struct pmh_range *r)
 {
-	const uint64_t words[] = {pmh_hash(PM_ENTRY_RANGE, r->name ? r->name : "", r->name ? strlen(r->name) : 0),
+	const uint64_t words[] = {
+		pmh_hash(PM_ENTRY_RANGE, r->name ? r->name : "", r->name ? strlen(r->name) : 0),
 		r->scope | (uint64_t)r->domain << 32, r->module | (uint64_t)r->line << 32, r->color};
 
 	return pmh_hash_words(PM_ENTRY_RANGE, words, 4);
@@ -154,7 +155,8 @@ static void pay_owed(struct pmh_thread *self, uint64_t ticks)
 		self->ranges.owed--;
 }
 
-static bool begin(struct pmh_thread *self, uint64_t ticks, uint32_t range, uint32_t sequence, uint16_t thread, uint8_t flags)
+static bool begin(struct pmh_thread *self, uint64_t ticks, uint32_t range, uint32_t sequence, uint16_t thread,
+	uint8_t flags)
 {
 	if (self->number == 0)
 		pmh_thread_begin();
@@ -163,7 +165,8 @@ static bool begin(struct pmh_thread *self, uint64_t ticks, uint32_t range, uint3
 	return !self->ranges.owed && pmh_append_range(self, ticks, range, sequence, thread, flags);
 }
 
-bool pmh_range_begin(struct pmh_thread *self, uint32_t range, uint32_t sequence, uint16_t thread, uint8_t flags)
+bool pmh_range_begin(
+	struct pmh_thread *self, uint32_t range, uint32_t sequence, uint16_t thread, uint8_t flags)
 {
 	return begin(self, pmh_ticks(), range, sequence, thread, flags);
 }
@@ -184,7 +187,8 @@ void pmh_range_open(struct pmh_thread *self, const void *of, enum pm_range_scope
 		return;
 	open = &ranges->open[ranges->open_count];
 	*open = (struct pmh_open_range){.of = of,
-		.is_in_operator = scope == PM_RANGE_OPERATOR || (scope != PM_RANGE_NODE && outer->is_in_operator),
+		.is_in_operator =
+			scope == PM_RANGE_OPERATOR || (scope != PM_RANGE_NODE && outer->is_in_operator),
 		.is_in_node = scope == PM_RANGE_NODE || outer->is_in_node};
 	open->is_written = range && begin(self, ticks, range, sequence, thread, 0);
 	ranges->open_count++;

@@ -1,6 +1,7 @@
 /*
- * Ranges: what the framework, a library or the program says that its thread is in. They go into the thread's own chunk,
- * between the records of its calls. Any thread, for itself; no lock but for a range that is new; errno stays.
+ * Ranges: what the framework, a library or the program says that its thread is in. They go into the thread's
+ * own chunk, between the records of its calls. Any thread, for itself; no lock but for a range that is new;
+ * errno stays.
  */
 #ifndef RANGE_H
 #define RANGE_H
@@ -24,9 +25,9 @@ struct pmh_range {
 uint32_t pmh_range_number(const struct pmh_range *range);
 
 /*
- * Between these two the thread writes ranges; a call that a signal's handler makes meanwhile is seen to interrupt the
- * hook. False: nothing is to be written now, as the thread is in a hooked call, or nothing is recorded. The mark lies on
- * the caller's stack and holds PMH_MARK.
+ * Between these two the thread writes ranges; a call that a signal's handler makes meanwhile is seen to
+ * interrupt the hook. False: nothing is to be written now, as the thread is in a hooked call, or nothing is
+ * recorded. The mark lies on the caller's stack and holds PMH_MARK.
  */
 bool pmh_range_may_write(const struct pmh_thread *self);
 PMH_INLINE bool pmh_range_enter(struct pmh_thread *self, const uint64_t *mark)
@@ -41,14 +42,17 @@ PMH_INLINE void pmh_range_leave(struct pmh_thread *self)
 	self->depth = 0;
 }
 
-/* Write a begin, and an end, between those two. Nothing is kept of them: of ranges that overlap. False: no room. */
-bool pmh_range_begin(struct pmh_thread *self, uint32_t range, uint32_t sequence, uint16_t thread, uint8_t flags);
+/* Write a begin, and an end, between those two. Nothing is kept of them: of ranges that overlap. False: no
+ * room. */
+bool pmh_range_begin(
+	struct pmh_thread *self, uint32_t range, uint32_t sequence, uint16_t thread, uint8_t flags);
 bool pmh_range_end(struct pmh_thread *self, uint32_t sequence, uint8_t flags);
 
 /*
- * The same of ranges that lie one in another: `of` tells the range from all others that the thread has open. The begin
- * stands between enter and leave, and is at `ticks`. The end may come at any moment; one whose begin was not written, or which comes on
- * another thread, is none. Ranges inside of one that ends have ended too.
+ * The same of ranges that lie one in another: `of` tells the range from all others that the thread has open.
+ * The begin stands between enter and leave, and is at `ticks`. The end may come at any moment; one whose
+ * begin was not written, or which comes on another thread, is none. Ranges inside of one that ends have ended
+ * too.
  */
 void pmh_range_open(struct pmh_thread *self, const void *of, enum pm_range_scope scope, uint32_t range,
 	uint32_t sequence, uint16_t thread, uint64_t ticks);

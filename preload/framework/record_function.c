@@ -1,23 +1,23 @@
 /*
- * PyTorch's callbacks. Every operator, node of autograd's graph and range of record_function is a RecordFunction on
- * PyTorch's side, which calls all registered callbacks where it begins and ends, on the thread that runs it. They are
- * registered once, by functions that each version exports, one callback for each scope: so the scope is known without
- * being read.
+ * PyTorch's callbacks. Every operator, node of autograd's graph and range of record_function is a
+ * RecordFunction on PyTorch's side, which calls all registered callbacks where it begins and ends, on the
+ * thread that runs it. They are registered once, by functions that each version exports, one callback for
+ * each scope: so the scope is known without being read.
  *
- * Those of ranges (scope USER) stay on: there are few in an iteration. Those of operators and nodes are on during samples
- * alone (trace/sample.h); PyTorch passes disabled callbacks over before it makes anything for them. Turning them on takes
- * a lock of PyTorch's, under which it does nothing but change its list. It is done behind a hooked call, where no lock of
- * ours is held but that of this file; PyTorch may hold others there (its allocator's), which nobody waits for with that
- * lock held.
+ * Those of ranges (scope USER) stay on: there are few in an iteration. Those of operators and nodes are on
+ * during samples alone (trace/sample.h); PyTorch passes disabled callbacks over before it makes anything for
+ * them. Turning them on takes a lock of PyTorch's, under which it does nothing but change its list. It is
+ * done behind a hooked call, where no lock of ours is held but that of this file; PyTorch may hold others
+ * there (its allocator's), which nobody waits for with that lock held.
  *
- * Of a RecordFunction three words are read, at places that go by the version (layouts), and each is checked: the sequence
- * number of an operator is -1 or the very number that the next node of the thread gets (at::sequence_number::peek); the
- * thread of an operator is what PyTorch says of the calling thread; the thread of a node is one on which operators with
- * numbers were seen. Where an operator says otherwise the layout is another one, and operators and nodes are left alone
- * for good.
+ * Of a RecordFunction three words are read, at places that go by the version (layouts), and each is checked:
+ * the sequence number of an operator is -1 or the very number that the next node of the thread gets
+ * (at::sequence_number::peek); the thread of an operator is what PyTorch says of the calling thread; the
+ * thread of a node is one on which operators with numbers were seen. Where an operator says otherwise the
+ * layout is another one, and operators and nodes are left alone for good.
  *
- * A callback allocates nothing, calls nothing of Python's, throws nothing; what `start` returns is a unique_ptr by a
- * hidden pointer, which is null.
+ * A callback allocates nothing, calls nothing of Python's, throws nothing; what `start` returns is a
+ * unique_ptr by a hidden pointer, which is null.
  */
 #include "record_function.h"
 
@@ -59,7 +59,7 @@ static struct {
 
 static pmh_lock lock = ATOMIC_FLAG_INIT; /* for what follows */
 static uint64_t handles[CALLBACKS];
-static enum { SEEKING, FOUND, UNUSABLE } state;
+static _Atomic enum { SEEKING, FOUND, UNUSABLE } state;
 static bool is_on, is_forking;
 static bool is_said; /* in this trace, what came of it */
 static bool is_over;
@@ -122,7 +122,8 @@ static bool is_right(const void *function, int64_t sequence)
 	       (sequence == -1 || sequence == (int64_t)torch.next_sequence());
 }
 
-/* Whether what the operator says is as it should be. Of a layout that is not known, once one with a number was. */
+/* Whether what the operator says is as it should be. Of a layout that is not known, once one with a number
+ * was. */
 static bool is_believed(struct pmh_thread *self, const void *function)
 {
 	const int64_t sequence = sequence_of(function);
@@ -147,7 +148,9 @@ static uint16_t forward_thread_of(const void *function)
 {
 	const uint64_t thread = at.forward_thread ? word_of(function, at.forward_thread) : 0;
 
-	return thread && thread < THREADS && atomic_load_explicit(&makes_nodes[thread], memory_order_relaxed) ? (uint16_t)thread : 0;
+	return thread && thread < THREADS && atomic_load_explicit(&makes_nodes[thread], memory_order_relaxed)
+		       ? (uint16_t)thread
+		       : 0;
 }
 
 static uint32_t short_sequence(int64_t sequence)
@@ -157,8 +160,8 @@ static uint32_t short_sequence(int64_t sequence)
 
 /* ---- callbacks ---- */
 
-/* `start` returns an object, so who calls it says where that is to be: on x86-64 by the first argument, which is returned, on
- * aarch64 by a register of its own. */
+/* `start` returns an object, so who calls it says where that is to be: on x86-64 by the first argument, which
+ * is returned, on aarch64 by a register of its own. */
 #define START_OF(what) \
 	void *pmh_begin_##what(void **result, const void *function) __attribute__((visibility("hidden")))
 START_OF(operator);
@@ -168,8 +171,10 @@ START_OF(user);
 #define START(what) pmh_start_##what
 #define START_BY_REGISTER(what) \
 	void *pmh_start_##what(void **, const void *) __attribute__((visibility("hidden"))); \
-	__asm__(".text\n\t.p2align 2\n\t.type pmh_start_" #what ", %function\npmh_start_" #what ":\n\thint #34\n\t" \
-		"mov x1, x0\n\tmov x0, x8\n\tb pmh_begin_" #what "\n\t.size pmh_start_" #what ", . - pmh_start_" #what "\n")
+	__asm__(".text\n\t.p2align 2\n\t.type pmh_start_" #what ", %function\npmh_start_" #what \
+		":\n\thint #34\n\t" \
+		"mov x1, x0\n\tmov x0, x8\n\tb pmh_begin_" #what "\n\t.size pmh_start_" #what \
+		", . - pmh_start_" #what "\n")
 START_BY_REGISTER(operator);
 START_BY_REGISTER(node);
 START_BY_REGISTER(user);
@@ -232,7 +237,8 @@ void *pmh_begin_node(void **result, const void *function)
 
 	*result = NULL;
 	if (!self || atomic_load_explicit(&refused, memory_order_relaxed) ||
-		(!at.is_known && !atomic_load_explicit(&checked, memory_order_relaxed)) || !pmh_range_enter(self, &mark))
+		(!at.is_known && !atomic_load_explicit(&checked, memory_order_relaxed)) ||
+		!pmh_range_enter(self, &mark))
 		return result;
 	range.name = torch.name(function);
 	pmh_range_open(self, function, range.scope, pmh_range_number(&range),
@@ -253,7 +259,8 @@ void *pmh_begin_user(void **result, const void *function)
 	range.name = torch.name(function);
 	ticks = pmh_ticks();
 	range.line = pmh_python_here_line(ticks);
-	pmh_range_open(self, function, range.scope, pmh_range_number(&range), PM_RANGE_NO_SEQUENCE, own_thread(self), ticks);
+	pmh_range_open(self, function, range.scope, pmh_range_number(&range), PM_RANGE_NO_SEQUENCE,
+		own_thread(self), ticks);
 	pmh_range_leave(self);
 	return result;
 }
@@ -277,12 +284,14 @@ static bool find_functions(void *library)
 	*(void **)&torch.name = dlsym(library, "_ZNK2at14RecordFunction4nameEv");
 	*(void **)&torch.thread = dlsym(library, "_ZN2at14RecordFunction15currentThreadIdEv");
 	*(void **)&torch.next_sequence = dlsym(library, "_ZN2at15sequence_number4peekEv");
-	return torch.add && torch.enable && torch.disable && torch.name && torch.thread && torch.next_sequence;
+	return torch.add && torch.enable && torch.disable && torch.name && torch.thread &&
+	       torch.next_sequence;
 }
 
 static void register_callbacks(void)
 {
-	static void *(*const starts[CALLBACKS])(void **, const void *) = {START(operator), START(node), START(user)};
+	static void *(*const starts[CALLBACKS])(void **, const void *) = {
+		START(operator), START(node), START(user)};
 
 	for (unsigned i = 0; i < CALLBACKS; i++) {
 		struct callback callback = {.start = starts[i], .end = end, .probability = 1};
@@ -292,12 +301,6 @@ static void register_callbacks(void)
 		if (i != USERS)
 			torch.disable(handles[i]);
 	}
-}
-
-/* The library stays loaded, as it has addresses of ours. Before the lock is taken: this takes the loader's. */
-static void *seek_library(void)
-{
-	return dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
 /* PyTorch takes its list away at exit: from here on it is not changed. */
@@ -350,7 +353,8 @@ static void turn(bool on)
 
 static void follow(void *data)
 {
-	void *library = state == SEEKING ? seek_library() : NULL;
+	/* before the lock is taken; it stays loaded, as it has addresses of ours */
+	void *library = state == SEEKING ? pmh_torch_library() : NULL;
 
 	(void)data;
 	pmh_acquire(&lock);

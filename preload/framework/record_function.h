@@ -1,5 +1,6 @@
 /*
- * PyTorch's callbacks (RecordFunction): operators, nodes of autograd's graph and ranges of the program, as ranges.
+ * PyTorch's callbacks (RecordFunction): operators, nodes of autograd's graph and ranges of the program, as
+ * ranges.
  */
 #ifndef RECORD_FUNCTION_H
 #define RECORD_FUNCTION_H
@@ -15,9 +16,9 @@
 void pmh_framework_begin(void);
 
 /*
- * Behind each hooked call of a thread that records: operators are recorded while a sample is under way (trace/sample.h), so
- * where one has begun or ended since, they begin to be, or are no longer. Looks for PyTorch now and then, until it is
- * there. No lock of ours may be held; errno stays.
+ * Behind each hooked call of a thread that records: operators are recorded while a sample is under way
+ * (trace/sample.h), so where one has begun or ended since, they begin to be, or are no longer. Looks for
+ * PyTorch now and then, until it is there. No lock of ours may be held; errno stays.
  */
 extern _Atomic unsigned pmh_framework_sample; /* pmh_sample_on, as it was last followed */
 void pmh_framework_follow(void);

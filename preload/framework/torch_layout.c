@@ -1,8 +1,8 @@
 /*
  * The version of PyTorch, and its layout.
  *
- * The version stands in a file beside the library: `version.py` of the Python package, `build-version` of the C++
- * distribution. Read by system calls in a task with a descriptor table of its own (guest.h).
+ * The version stands in a file beside the library: `version.py` of the Python package, `build-version` of the
+ * C++ distribution. Read by system calls in a task with a descriptor table of its own (guest.h).
  */
 #include "torch_layout.h"
 
@@ -18,6 +18,31 @@
 
 #include "guest/guest.h"
 
+struct search {
+	char path[PATH_MAX];
+};
+
+static int match(struct dl_phdr_info *info, size_t info_bytes, void *data)
+{
+	const char *base = strrchr(info->dlpi_name, '/');
+	struct search *s = data;
+
+	(void)info_bytes;
+	base = base ? base + 1 : info->dlpi_name;
+	if (strcmp(base, "libtorch_cpu.so") != 0 || strlen(info->dlpi_name) >= sizeof s->path)
+		return 0;
+	strcpy(s->path, info->dlpi_name);
+	return 1;
+}
+
+/* By the path that it was loaded by: of a name alone the loader would look into folders. */
+void *pmh_torch_library(void)
+{
+	struct search s;
+
+	return dl_iterate_phdr(match, &s) ? dlopen(s.path, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE) : NULL;
+}
+
 /* From the version on that is named, with the offsets that its own headers have. */
 static const struct pmh_torch_layout layouts[] = {
 	{2, 0, true, 200, 96, 88, 248},
@@ -26,8 +51,8 @@ static const struct pmh_torch_layout layouts[] = {
 #define NEWEST 15 /* 2.15: later ones may have changed */
 
 /*
- * Those are of libraries built with C++11's std::string. The wheels before 2.7 have the older one, of 8 bytes for 32,
- * before the words but the scope and the thread; then the library has this function.
+ * Those are of libraries built with C++11's std::string. The wheels before 2.7 have the older one, of 8 bytes
+ * for 32, before the words but the scope and the thread; then the library has this function.
  */
 static const char older_string[] = "_ZN2at14RecordFunction6beforeESsl";
 #define LESS 24
@@ -69,8 +94,8 @@ static bool find_version(const char *library, unsigned *major, unsigned *minor)
 	static struct version_file file; /* under the lock of the caller */
 
 	for (unsigned i = 0; base && i < sizeof names / sizeof names[0]; i++) {
-		const int n = snprintf(file.path, sizeof file.path, "%.*s/../%s", (int)(base - library), library,
-			names[i]);
+		const int n = snprintf(
+			file.path, sizeof file.path, "%.*s/../%s", (int)(base - library), library, names[i]);
 
 		if (n > 0 && (size_t)n < sizeof file.path && pmh_apart_or_here(read_file, &file) == 0 &&
 			pmh_torch_version(file.text, major, minor))
@@ -86,7 +111,8 @@ void pmh_torch_layout(void *library, struct pmh_torch_layout *layout)
 	const bool found = dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map && map->l_name &&
 			   find_version(map->l_name, &major, &minor);
 
-	while (found && i > 0 && (major < layouts[i].major || (major == layouts[i].major && minor < layouts[i].minor)))
+	while (found && i > 0 &&
+		(major < layouts[i].major || (major == layouts[i].major && minor < layouts[i].minor)))
 		i--;
 	*layout = layouts[i];
 	layout->major = found ? major : 0;

@@ -8,15 +8,21 @@
 
 struct pmh_torch_layout {
 	unsigned major, minor; /* 0, 0: the version is not known */
-	bool is_known;         /* else it is that of the newest known version, to be believed once it was found to be right */
+	bool is_known; /* else it is that of the newest known version, to be believed once it was found to be
+			  right */
 	unsigned sequence, scope, thread;
 	unsigned forward_thread; /* 0: not known */
 };
 
+/* libtorch_cpu.so, if it is in the process, where it stays; else NULL. Takes the loader's lock, so no lock of
+ * ours may be held. */
+void *pmh_torch_library(void);
+
 /* Of the library with that handle of dlopen's. Inside pmh_rarely: it opens a file. */
 void pmh_torch_layout(void *library, struct pmh_torch_layout *layout);
 
-/* The version in the text of torch/version.py, or of libtorch's build-version; false: there is none. For the tests, too. */
+/* The version in the text of torch/version.py, or of libtorch's build-version; false: there is none. For the
+ * tests, too. */
 bool pmh_torch_version(const char *text, unsigned *major, unsigned *minor);
 
 #endif

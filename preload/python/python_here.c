@@ -1,15 +1,16 @@
 /*
  * The module and the line of the program that a thread is in, at each operator.
  *
- * A look takes microseconds, so answers are kept for a while in one table for all threads: of the innermost object whose
- * method runs, by its address and class, the path that a look at the whole stack found; of a class that is no module's,
- * that; of a line, by its code and instruction, its text. An object that is gone may leave its address to another, which
- * is mostly of another class, and modules may be put elsewhere in their tree: hence a while.
+ * A look takes microseconds, so answers are kept for a while in one table for all threads: of the innermost
+ * object whose method runs, by its address and class, the path that a look at the whole stack found; of a
+ * class that is no module's, that; of a line, by its code and instruction, its text. An object that is gone
+ * may leave its address to another, which is mostly of another class, and modules may be put elsewhere in
+ * their tree: hence a while.
  *
- * The thread whose memory may be loaded (python_line.c) goes through its frames by loads, as far as the first module:
- * mostly one to four. For other threads each question is a look; but what they find is the same table, and of an object
- * that is in it they take the path at any age. So work that a backward pass does again, from within PyTorch, has the
- * module of the forward pass, which its own stack does not tell.
+ * The thread whose memory may be loaded (python_line.c) goes through its frames by loads, as far as the first
+ * module: mostly one to four. For other threads each question is a look; but what they find is the same
+ * table, and of an object that is in it they take the path at any age. So work that a backward pass does
+ * again, from within PyTorch, has the module of the forward pass, which its own stack does not tell.
  */
 #include "python_here.h"
 
@@ -31,7 +32,8 @@
 #define TRIES 8
 #define FRAMES_MAX 64
 #define HOLDS_NS 1000000000.0 /* as of the looks' own answers (python_module.c) */
-#define HOLDS_NOTHING 16u     /* that the path is not known is believed for so much shorter: a module is being made */
+#define HOLDS_NOTHING \
+	16u /* that the path is not known is believed for so much shorter: a module is being made */
 #define TIME_SHIFT 20
 
 enum { MODULE = 1, NO_MODULE, OTHER_WORD, LINE, PYTORCHS }; /* of questions */

@@ -1,6 +1,6 @@
 /*
- * Where in the program the calling thread is, asked often: at operators of PyTorch's. Numbers of strings, 0: none, or not
- * known. ticks: now (guest/clock.h). Errno stays.
+ * Where in the program the calling thread is, asked often: at operators of PyTorch's. Numbers of strings, 0:
+ * none, or not known. ticks: now (guest/clock.h). Errno stays.
  */
 #ifndef PYTHON_HERE_H
 #define PYTHON_HERE_H

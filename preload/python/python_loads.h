@@ -1,6 +1,6 @@
 /*
- * Plain loads from the interpreter's memory, by the one thread of which that is safe (python_line.c says why, and which
- * it is: pmh_self.reads_python).
+ * Plain loads from the interpreter's memory, by the one thread of which that is safe (python_line.c says why,
+ * and which it is: pmh_self.reads_python).
  */
 #ifndef PYTHON_LOADS_H
 #define PYTHON_LOADS_H

@@ -1,6 +1,6 @@
 /*
- * What PyTorch itself takes to call back: callbacks that return at once, for operators. Loaded by framework_cost.py, in place of
- * the hook.
+ * What PyTorch itself takes to call back: callbacks that return at once, for operators. Loaded by
+ * framework_cost.py, in place of the hook.
  */
 #include <dlfcn.h>
 #include <stdbool.h>

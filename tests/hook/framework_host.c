@@ -1,6 +1,6 @@
 /*
- * Ranges of a PyTorch that is none (torch_library.c), in the cases of framework.sh. What is to be in the trace is printed as
- * framework.py prints it.
+ * Ranges of a PyTorch that is none (torch_library.c), in the cases of framework.sh. What is to be in the
+ * trace is printed as framework.py prints it.
  *
  *     framework_host nest|counters|moved|fork|window|exit|open
  */
@@ -173,8 +173,8 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} cases[] = {{"nest", nest}, {"counters", counters}, {"moved", moved}, {"unknown", unknown}, {"fork", forks},
-		{"window", window}, {"exit", at_exit}};
+	} cases[] = {{"nest", nest}, {"counters", counters}, {"moved", moved}, {"unknown", unknown},
+		{"fork", forks}, {"window", window}, {"exit", at_exit}};
 	struct torch_range r;
 
 	atexit(late);

@@ -1,6 +1,6 @@
 /*
- * A libtorch_cpu.so that has callbacks and nothing else: it calls them as PyTorch does, for ranges that the host begins and ends
- * (torch_library.h).
+ * A libtorch_cpu.so that has callbacks and nothing else: it calls them as PyTorch does, for ranges that the
+ * host begins and ends (torch_library.h).
  */
 #include "torch_library.h"
 
@@ -77,7 +77,8 @@ static void put(struct torch_range *range, size_t at, const void *value, size_t 
 	memcpy((char *)range + at + (is_moved && at > 96 ? MOVED : 0), value, byte_count);
 }
 
-void torch_begin(struct torch_range *range, int scope, const char *name, int64_t sequence, uint64_t forward_thread)
+void torch_begin(
+	struct torch_range *range, int scope, const char *name, int64_t sequence, uint64_t forward_thread)
 {
 	const uint64_t number = thread();
 	const uint8_t short_scope = (uint8_t)scope;

@@ -18,7 +18,8 @@ struct torch_range {
 #define TORCH_NODE 1
 #define TORCH_USER 7
 
-void torch_begin(struct torch_range *range, int scope, const char *name, int64_t sequence, uint64_t forward_thread);
+void torch_begin(
+	struct torch_range *range, int scope, const char *name, int64_t sequence, uint64_t forward_thread);
 void torch_end(struct torch_range *range);
 void torch_next(void); /* a node is made: the thread's sequence number rises */
 void torch_move(void); /* from now on the words lie elsewhere */
