@@ -270,7 +270,8 @@ static struct layer_role step_role(struct layer_assign *assign, uint32_t step)
 			role.reason.call = graph->steps[role.reason.call - 1].call + 1;
 	} else if (assign->passes[step] == LAYER_EVALUATION) {
 		role.phase = PHASE_OTHER;
-		role.reason.phase = LAYER_RULE_UNUSED;
+		role.reason.phase = assign->reasons[step].phase == LAYER_RULE_OPERATOR ? LAYER_RULE_OPERATOR
+										       : LAYER_RULE_UNUSED;
 	} else if (assign->passes[step] == LAYER_AFTER && flow->kind != PM_KIND_COPY) {
 		role.phase = PHASE_UPDATE;
 		role.reason.phase = assign->reasons[step].phase;
@@ -435,6 +436,7 @@ void layer_find(const struct worker_model *model, const struct worker *worker,
 		layer_again(&assign);
 	}
 	layer_modules(&assign);
+	layer_framework(&assign);
 	count_elements(&assign);
 	set_roles(&assign);
 	layer_place_cores(model, worker, iterations, list);

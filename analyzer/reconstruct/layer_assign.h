@@ -133,6 +133,13 @@ void layer_again(struct layer_assign *assign);
 /* The program's names of the layers, where the calls of a layer agree (layer_module.c); after layer_steps. */
 void layer_modules(struct layer_assign *assign);
 
+/* Do two paths name one module? What wraps a model puts components of its own between. (layer_module.c) */
+bool layer_same_module(const char *a, const char *b);
+
+/* Passes and layers by what the framework says of the calls, where it does; after layer_modules
+ * (layer_framework.c). */
+void layer_framework(struct layer_assign *assign);
+
 /* Sets places, when all roles are known. */
 void layer_place_cores(const struct worker_model *model, const struct worker *worker,
 	const struct iteration_list *iterations, struct layer_list *list);

@@ -24,6 +24,22 @@ static const char *next_component(const char *path, size_t *length)
 	return path;
 }
 
+bool layer_same_module(const char *a, const char *b)
+{
+	for (;;) {
+		size_t a_length, b_length;
+
+		a = next_component(a, &a_length);
+		b = next_component(b, &b_length);
+		if (a_length != b_length || strncmp(a, b, a_length) != 0)
+			return false;
+		if (a_length == 0)
+			return true;
+		a += a_length;
+		b += b_length;
+	}
+}
+
 /* Does a module hold another? The outermost may have got another name since the other's path was read. */
 static bool module_holds(const char *outer, const char *inner)
 {

@@ -44,6 +44,8 @@ void timeline_free(struct timeline *timeline)
 	free(timeline->windows);
 	free(timeline->steps);
 	free(timeline->frames);
+	free(timeline->ranges);
+	free(timeline->range_names);
 	free(timeline->more);
 	free(timeline->touches);
 	free(timeline->calls);

@@ -263,9 +263,16 @@ struct timeline_process {
 	struct trace *trace; /* open as long as the timeline is, where not all of it was read; else NULL */
 	struct timeline_device *devices;     /* those that the data tell something of */
 	uint32_t device_count;
+	size_t first_range;              /* timeline_range.h */
+	uint32_t range_count;
+	struct timeline_timed *operators; /* when operators and nodes were recorded, in order of time */
+	size_t operators_count;
 	size_t first_frame, frame_count; /* of the threads that make calls, in order of begin */
 	uint32_t first_step, step_count; /* in order of time, apart; none: nothing marks them */
 };
+
+struct timeline_range;
+struct timeline_range_name;
 
 struct timeline {
 	struct timeline_process *processes;
@@ -290,6 +297,10 @@ struct timeline {
 	size_t step_count, step_room;
 	struct timeline_frame *frames;
 	size_t frame_count, frame_room;
+	struct timeline_range *ranges; /* timeline_range.h */
+	size_t range_count, range_room;
+	struct timeline_range_name *range_names;
+	size_t range_name_count, range_name_room;
 	struct timeline_more *more;
 	size_t more_count, more_room;
 	struct timeline_touch *touches; /* of calls with PM_FLAG_TOUCHES */

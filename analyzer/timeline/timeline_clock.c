@@ -6,6 +6,7 @@
  * zero (what the data says) is inside the bounds, nothing moves; else the nearest bound is taken.
  */
 #include "timeline_clock.h"
+#include "timeline_range.h"
 #include "collective.h"
 #include "trace/trace.h"
 
@@ -219,6 +220,18 @@ void timeline_move(struct timeline *timeline, struct timeline_process *process, 
 			process->timed[i].begin_ns += move_ns;
 		if (process->timed[i].end_ns != INT64_MAX)
 			process->timed[i].end_ns += move_ns;
+	}
+	for (uint32_t i = 0; i < process->range_count; i++) {
+		struct timeline_range *range = &timeline->ranges[process->first_range + i];
+
+		range->begin_ns += move_ns;
+		if (range->end_ns != INT64_MAX)
+			range->end_ns += move_ns;
+	}
+	for (size_t i = 0; i < process->operators_count; i++) {
+		process->operators[i].begin_ns += move_ns;
+		if (process->operators[i].end_ns != INT64_MAX)
+			process->operators[i].end_ns += move_ns;
 	}
 	for (size_t i = 0; i < process->frame_count; i++) {
 		timeline->frames[process->first_frame + i].begin_ns += move_ns;

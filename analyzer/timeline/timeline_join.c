@@ -429,6 +429,7 @@ void timeline_join_fill(struct timeline *timeline, struct timeline_join *join)
 	join->process->graphs_left = join->replays.left;
 	add_calls(&fill);
 	add_intervals(&fill);
+	timeline_range_fill(join);
 	timeline_replay_free(&join->replays);
 	free(fill.correlations);
 	for (uint64_t i = 0; fill.pages && i <= fill.span / PAGE; i++)
@@ -468,6 +469,14 @@ void timeline_join_end(struct timeline *timeline, struct timeline_join *join)
 		*MEM_PUSH(timeline->touches, timeline->touch_count, timeline->touch_room) = item;
 	}
 	free(join->touches);
+	process->first_range = timeline->range_count;
+	mem_reserve((void **)&timeline->ranges, timeline->range_count, &timeline->range_room,
+		sizeof(*timeline->ranges), join->range_count);
+	if (join->range_count)
+		memcpy(timeline->ranges + timeline->range_count, join->ranges,
+			join->range_count * sizeof(*join->ranges));
+	timeline->range_count += join->range_count;
+	free(join->ranges);
 	free(join->unpacked);
 	free(join->read);
 }

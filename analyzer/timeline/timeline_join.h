@@ -4,11 +4,12 @@
 
 #include "timeline.h"
 #include "timeline_graph.h"
+#include "timeline_range.h"
 #include "timeline_sample.h"
 
 /* Where the tables of a trace begin in the run's: number n of the file is item first + n. */
 struct timeline_bases {
-	uint32_t functions, operations, descriptors, strings, queues, communicators, graphs;
+	uint32_t functions, operations, descriptors, strings, queues, communicators, graphs, range_names;
 };
 
 /*
@@ -27,6 +28,8 @@ struct timeline_join {
 	size_t more_count, more_room;
 	struct timeline_touch *touches; /* likewise */
 	size_t touch_count, touch_room;
+	struct timeline_range *ranges; /* by thread; `parent` is in the process */
+	size_t range_count, range_room;
 	struct trace_touch *unpacked; /* those of one call, or NULL */
 };
 
@@ -44,6 +47,11 @@ void timeline_join_begin(
 
 /* Adds the process with its tables, without its calls (timeline_process.c); number: of the process. */
 void timeline_join_describe(struct timeline *timeline, struct timeline_join *join, uint32_t number);
+
+/* What ranges there are, with the strings of the tables; and the ranges of the parts that are read, by any thread
+ * (timeline_range.c). */
+void timeline_range_describe(struct timeline *timeline, struct timeline_join *join);
+void timeline_range_fill(struct timeline_join *join);
 
 /* The wall clock minus the monotonic clock, when the trace began. */
 int64_t timeline_wall_offset(const struct trace *trace);

@@ -373,6 +373,7 @@ void timeline_join_describe(struct timeline *timeline, struct timeline_join *joi
 	process->operation_count = (uint32_t)timeline->operation_count - process->first_operation;
 	add_graphs(timeline, trace, bases);
 	add_places(timeline, trace, bases, process);
+	timeline_range_describe(timeline, join);
 	timeline_add_windows(timeline, trace, &join->stretches, process);
 	add_turns(timeline, trace, process);
 }

@@ -218,6 +218,8 @@ void dump_print(const struct trace *trace, const struct dump_options *how, FILE 
 		{"communicators", "Communicators", dump_communicators},
 		{"windows", "Recording", dump_windows},
 		{"device_windows", "Device times", dump_device_windows},
+		{"range_windows", "Operators", dump_range_windows},
+		{"ranges", "Ranges", dump_ranges},
 		{"turns", "Stretches with recording and without", dump_turns},
 		{"entered", "Calls that have not returned", dump_entered},
 		{"graphs", "Graphs", dump_graphs},

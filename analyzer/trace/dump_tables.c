@@ -373,6 +373,65 @@ void dump_windows(struct dump *dump, struct print_table *table)
 	}
 }
 
+void dump_range_windows(struct dump *dump, struct print_table *table)
+{
+	size_t what = print_column(table, "what", "operators", PRINT_WORD);
+	size_t at = print_column(table, "at_ns", "at, ns", PRINT_COUNT);
+
+	for (size_t i = 0; i < dump->trace->range_window_count; i++) {
+		print_row(table);
+		print_word(table, what, dump->trace->range_windows[i].recorded ? "begin" : "end");
+		print_number(table, at, (double)trace_ns(dump->trace, dump->trace->range_windows[i].ticks));
+	}
+}
+
+/* By distinct range: how often it begins. */
+static uint64_t *count_ranges(struct dump *dump)
+{
+	const struct trace *trace = dump->trace;
+	uint64_t *counts = arena_alloc(&dump->arena, trace->range_name_count + 1, sizeof(*counts));
+	struct trace_cursor cursor;
+	struct trace_range range;
+	bool is_end;
+
+	for (size_t c = 0; c < trace->chunk_count && trace->range_count; c++) {
+		trace_walk(&cursor, trace, &trace->chunks[c]);
+		while (trace_next_range(&cursor, &range, &is_end))
+			counts[range.range] += !is_end;
+		trace_release(trace, &trace->chunks[c]);
+	}
+	return counts;
+}
+
+void dump_ranges(struct dump *dump, struct print_table *table)
+{
+	static const char *const scopes[] = {"?", "operator", "node", "user", "nvtx"};
+	const struct trace *trace = dump->trace;
+	const uint64_t *counts = count_ranges(dump);
+	size_t number = print_column(table, "number", "range", PRINT_COUNT);
+	size_t count = print_column(table, "count", "count", PRINT_COUNT);
+	size_t scope = print_column(table, "scope", "scope", PRINT_WORD);
+	size_t words[] = {print_column(table, "name", "name", PRINT_WORD),
+		print_column(table, "domain", "domain", PRINT_WORD),
+		print_column(table, "module", "module", PRINT_WORD),
+		print_column(table, "line", "line", PRINT_WORD)};
+
+	for (size_t i = 1; i < trace->range_name_count; i++) {
+		const struct trace_range_name *range = &trace->range_names[i];
+		const uint32_t texts[] = {range->name, range->domain, range->module, range->line};
+
+		if (!range->known)
+			continue;
+		print_row(table);
+		print_number(table, number, (double)i);
+		print_number(table, count, (double)counts[i]);
+		print_word(table, scope, scopes[range->scope <= PM_RANGE_NVTX ? range->scope : 0]);
+		for (size_t w = 0; w < sizeof(words) / sizeof(*words); w++)
+			if (trace_string(trace, texts[w]))
+				print_word(table, words[w], print_clean(&dump->arena, trace_string(trace, texts[w])));
+	}
+}
+
 void dump_device_windows(struct dump *dump, struct print_table *table)
 {
 	size_t what = print_column(table, "what", "device times", PRINT_WORD);

@@ -29,6 +29,8 @@ void dump_statistics(struct dump *dump, struct print_table *table);
 void dump_graphs(struct dump *dump, struct print_table *table);
 void dump_turns(struct dump *dump, struct print_table *table);
 void dump_windows(struct dump *dump, struct print_table *table);
+void dump_ranges(struct dump *dump, struct print_table *table);
+void dump_range_windows(struct dump *dump, struct print_table *table);
 void dump_device_windows(struct dump *dump, struct print_table *table);
 
 #endif

@@ -142,7 +142,7 @@ static void parse_records(struct trace *trace, size_t *room, const struct pm_chu
 	chunk.slot_count = count_slots(trace, &chunk, most, counts);
 	helpers = first ? 0 : counts[PM_RECORD_MORE] + counts[PM_RECORD_BASE];
 	if (trace->header.version >= 3)
-		helpers += counts[PM_RECORD_TOUCH];
+		helpers += counts[PM_RECORD_TOUCH] + counts[PM_RECORD_RANGE];
 	if (!first) {
 		chunk.first_ticks = first_call(trace, trace->data + offset, chunk.slot_count, header->ticks);
 		if (chunk.slot_count < most)
@@ -154,6 +154,7 @@ static void parse_records(struct trace *trace, size_t *room, const struct pm_chu
 		chunk.entered = (struct pm_entered){0};
 	trace->call_count += counts[PM_RECORD_CALL];
 	trace->device_count += counts[PM_RECORD_DEVICE];
+	trace->range_count += counts[PM_RECORD_RANGE];
 	trace->record_count += chunk.slot_count - helpers;
 	*MEM_PUSH(trace->chunks, trace->chunk_count, *room) = chunk;
 	trace_release(trace, &chunk);
@@ -470,6 +471,8 @@ void trace_close(struct trace *trace)
 	free(trace->windows);
 	free(trace->turns);
 	free(trace->device_windows);
+	free(trace->range_names);
+	free(trace->range_windows);
 	free(trace->addresses);
 	free(trace->lists);
 	free(trace->places);

@@ -88,6 +88,20 @@ struct trace_window {
 	uint64_t ticks;
 };
 
+/* A distinct range (struct pm_entry_range). Numbers of strings may be of none. */
+struct trace_range_name {
+	bool known;
+	enum pm_range_scope scope;
+	uint32_t name, domain, module, line;
+	uint32_t color;
+};
+
+/* Operators and nodes began to be recorded, or ended (struct pm_entry_range_window). */
+struct trace_range_window {
+	bool recorded;
+	uint64_t ticks;
+};
+
 /* Device times began to be taken, or ended (struct pm_entry_device_window). */
 struct trace_device_window {
 	bool taken;
@@ -165,6 +179,15 @@ enum trace_step {
 	TRACE_REFUSED, /* its operation, queue or kind is not in the tables: nothing can be read of it */
 };
 
+/* A begin or an end of a range (struct pm_range), with its time whole. */
+struct trace_range {
+	uint64_t ticks;
+	uint32_t range; /* a number that is there, or 0: an end */
+	uint32_t sequence;
+	uint16_t thread;
+	uint8_t flags;
+};
+
 /* Where a reader is in a chunk. */
 struct trace_cursor {
 	const struct trace *trace;
@@ -231,6 +254,11 @@ struct trace {
 	size_t turn_count, turn_room;
 	struct trace_device_window *device_windows; /* likewise */
 	size_t device_window_count, device_window_room;
+	struct trace_range_name *range_names;
+	size_t range_name_count;
+	struct trace_range_window *range_windows; /* in order of the file */
+	size_t range_window_count, range_window_room;
+	uint64_t range_count; /* slots of ranges: begins and ends */
 	uint64_t *addresses; /* device addresses among arguments */
 	size_t address_count, address_room;
 	struct trace_list *lists;
@@ -278,6 +306,10 @@ enum trace_step trace_next(struct trace_cursor *cursor, struct trace_record *rec
  */
 enum trace_step trace_next_of(
 	struct trace_cursor *cursor, enum pm_record_kind kind, struct trace_record *record);
+
+/* To the next begin or end of a range, records passed over. False: there is none. A begin with an unknown number is of
+ * item 0, which is not `known`: it has to be opened all the same, as its end comes. *is_end tells them apart. */
+bool trace_next_range(struct trace_cursor *cursor, struct trace_range *range, bool *is_end);
 
 /* To the next call of one operation, with any addresses, of which begin and queue alone are given; never
  * TRACE_REFUSED. The operation is its own base. */

@@ -372,6 +372,29 @@ static void parse_touches(struct trace *trace, uint64_t offset, const unsigned c
 	trace->lists[entry.number] = (struct trace_list){body + sizeof(entry), entry.byte_count};
 }
 
+static void parse_range(struct trace *trace, uint64_t offset, const unsigned char *body)
+{
+	struct pm_entry_range entry;
+
+	memcpy(&entry, body, sizeof(entry));
+	if (!reach(trace, (void **)&trace->range_names, &trace->range_name_count, sizeof(*trace->range_names),
+		    entry.number)) {
+		trace_trouble(trace, offset, "range number %u, more than the file can hold", entry.number);
+		return;
+	}
+	trace->range_names[entry.number] = (struct trace_range_name){true, (enum pm_range_scope)entry.scope,
+		entry.name, entry.domain, entry.module, entry.line, entry.color};
+}
+
+static void parse_range_window(struct trace *trace, const unsigned char *body)
+{
+	struct pm_entry_range_window entry;
+
+	memcpy(&entry, body, sizeof(entry));
+	*MEM_PUSH(trace->range_windows, trace->range_window_count, trace->range_window_room) =
+		(struct trace_range_window){entry.recorded != 0, entry.ticks};
+}
+
 /* The body of an entry; `size` bytes of it are there. */
 static void parse_entry(
 	struct trace *trace, uint64_t offset, unsigned type, const unsigned char *body, uint64_t size)
@@ -395,6 +418,8 @@ static void parse_entry(
 		[PM_ENTRY_PLACED] = sizeof(struct pm_entry_placed),
 		[PM_ENTRY_TURN] = sizeof(struct pm_entry_turn),
 		[PM_ENTRY_DEVICE_WINDOW] = sizeof(struct pm_entry_device_window),
+		[PM_ENTRY_RANGE] = sizeof(struct pm_entry_range),
+		[PM_ENTRY_RANGE_WINDOW] = sizeof(struct pm_entry_range_window),
 	};
 	const char *text = NULL;
 	uint32_t number = 0;
@@ -484,6 +509,12 @@ static void parse_entry(
 		return;
 	case PM_ENTRY_DEVICE_WINDOW:
 		parse_device_window(trace, body);
+		return;
+	case PM_ENTRY_RANGE:
+		parse_range(trace, offset, body);
+		return;
+	case PM_ENTRY_RANGE_WINDOW:
+		parse_range_window(trace, body);
 		return;
 	case PM_ENTRY_DEVICE:
 		parse_device(trace, offset, body, size);

@@ -99,6 +99,8 @@ static inline enum trace_step next(
 				touch_slots = 0;
 			}
 			touch_slots++;
+		} else if (kind == PM_RECORD_RANGE && cursor->trace->header.version >= 3) {
+			continue;
 		} else if (is_other(kind, wanted)) {
 			more_slot = &nothing;
 			touches = NULL;
@@ -137,6 +139,34 @@ enum trace_step trace_next_of(
 	struct trace_cursor *cursor, enum pm_record_kind kind, struct trace_record *record)
 {
 	return next(cursor, kind, record);
+}
+
+bool trace_next_range(struct trace_cursor *cursor, struct trace_range *range, bool *is_end)
+{
+	while (cursor->trace->header.version >= 3 && cursor->left > 0) {
+		const unsigned char *slot = take_slot(cursor);
+		struct pm_range found;
+		struct pm_base base;
+
+		switch (slot[offsetof(struct pm_record, kind)]) {
+		case PM_RECORD_BASE:
+			memcpy(&base, slot, sizeof(base));
+			cursor->base[base.clock == 1] = base.base;
+			break;
+		case PM_RECORD_RANGE:
+			memcpy(&found, slot, sizeof(found));
+			*is_end = found.range == 0;
+			*range = (struct trace_range){.ticks = cursor->base[0] + found.ticks,
+				.range = found.range < cursor->trace->range_name_count ? found.range : 0,
+				.sequence = found.sequence,
+				.thread = found.thread,
+				.flags = found.flags};
+			return true;
+		default:
+			break;
+		}
+	}
+	return false;
 }
 
 static uint32_t base_of(const struct trace *trace, uint32_t operation)

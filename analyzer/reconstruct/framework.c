@@ -1,0 +1,319 @@
+/* What PyTorch says: see framework.h. */
+#include "framework.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ENGINE "autograd::engine::evaluate_function"
+
+/* An operator that a node may have been made in. */
+struct maker {
+	uint32_t range;
+	uint32_t sequence;
+	uint16_t thread; /* as the framework numbers it */
+	bool makes;      /* the next operator of the thread has a greater number: there is a node of it */
+};
+
+struct framework {
+	const struct timeline *timeline;
+	const struct timeline_process *process;
+	const struct timeline_range *ranges;
+	struct maker *makers; /* by thread, then order of begin: numbers do not fall */
+	size_t maker_count, maker_room;
+	const char **owners; /* modules that have parameters, in order of texts */
+	size_t owner_count, owner_room;
+};
+
+static const struct timeline_range_name *name_of(const struct framework *f, uint32_t range)
+{
+	return &f->timeline->range_names[f->ranges[range].name];
+}
+
+static bool begins_with(const char *text, const char *word)
+{
+	return text && strncmp(text, word, strlen(word)) == 0;
+}
+
+static bool is_engine(const struct framework *f, uint32_t range)
+{
+	return begins_with(name_of(f, range)->name, ENGINE);
+}
+
+static bool is_node(const struct framework *f, uint32_t range)
+{
+	return name_of(f, range)->scope == PM_RANGE_NODE;
+}
+
+/* ---- which operator made a node ---- */
+
+static int compare_makers(const void *left, const void *right)
+{
+	const struct maker *a = left, *b = right;
+
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	return a->range < b->range ? -1 : a->range > b->range;
+}
+
+static void find_makers(struct framework *f)
+{
+	for (uint32_t i = 0; i < f->process->range_count; i++)
+		if (name_of(f, i)->scope == PM_RANGE_OPERATOR && f->ranges[i].sequence != PM_RANGE_NO_SEQUENCE)
+			*MEM_PUSH(f->makers, f->maker_count, f->maker_room) =
+				(struct maker){i, f->ranges[i].sequence, f->ranges[i].framework_thread, false};
+	if (f->maker_count)
+		qsort(f->makers, f->maker_count, sizeof(*f->makers), compare_makers);
+	for (size_t i = 0; i + 1 < f->maker_count; i++)
+		f->makers[i].makes = f->makers[i + 1].thread == f->makers[i].thread &&
+				     f->makers[i + 1].sequence > f->makers[i].sequence;
+}
+
+/* The last of the thread that is not behind the number and began before the node; NULL: it was not recorded. */
+static const struct maker *maker_of(const struct framework *f, uint32_t node)
+{
+	const struct timeline_range *range = &f->ranges[node];
+	size_t low = 0, high = f->maker_count;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+		const struct maker *maker = &f->makers[middle];
+
+		if (maker->thread < range->framework_thread ||
+			(maker->thread == range->framework_thread && maker->sequence <= range->sequence))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == 0 || f->makers[low - 1].thread != range->framework_thread ||
+		f->ranges[f->makers[low - 1].range].begin_ns > range->begin_ns)
+		return NULL;
+	return &f->makers[low - 1];
+}
+
+static bool makes_nodes(const struct framework *f, uint32_t range)
+{
+	const struct maker key = {.range = range, .thread = f->ranges[range].framework_thread};
+	const struct maker *found =
+		f->maker_count ? bsearch(&key, f->makers, f->maker_count, sizeof(key), compare_makers) : NULL;
+
+	return found && found->makes;
+}
+
+/* A node without a number puts a gradient where its parameter's is (AccumulateGrad): the work of the node before it in
+ * the thread, which has made that gradient. */
+static uint32_t numbered(const struct framework *f, uint32_t node)
+{
+	for (uint32_t i = node; i-- > 0 && f->ranges[i].thread == f->ranges[node].thread && node - i < 64;)
+		if (is_node(f, i) && f->ranges[i].sequence != PM_RANGE_NO_SEQUENCE)
+			return i;
+	return node;
+}
+
+/* The operator that a node's work belongs to, or NULL. */
+static const struct maker *origin(const struct framework *f, uint32_t node)
+{
+	if (f->ranges[node].sequence == PM_RANGE_NO_SEQUENCE)
+		node = numbered(f, node);
+	return f->ranges[node].sequence == PM_RANGE_NO_SEQUENCE ? NULL : maker_of(f, node);
+}
+
+/* ---- which modules have parameters ---- */
+
+static int compare_texts(const void *left, const void *right)
+{
+	return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+/* Operators that work with weights: of those of a frozen module no gradient tells. */
+static bool takes_weights(const char *name)
+{
+	static const char *const operators[] = {"aten::linear", "aten::conv", "aten::_convolution", "aten::embedding",
+		"aten::layer_norm", "aten::group_norm", "aten::batch_norm", "aten::instance_norm", "aten::rms_norm",
+		"aten::lstm", "aten::gru", "aten::rnn_"};
+
+	for (size_t i = 0; name && i < sizeof(operators) / sizeof(*operators); i++)
+		if (strncmp(name, operators[i], strlen(operators[i])) == 0)
+			return true;
+	return false;
+}
+
+static void add_owner(struct framework *f, const char *module)
+{
+	if (module)
+		*MEM_PUSH(f->owners, f->owner_count, f->owner_room) = module;
+}
+
+static void find_owners(struct framework *f)
+{
+	size_t kept = 0;
+
+	for (uint32_t i = 0; i < f->process->range_count; i++) {
+		const struct timeline_range_name *name = name_of(f, i);
+		const struct maker *maker;
+
+		if (name->scope == PM_RANGE_OPERATOR && takes_weights(name->name))
+			add_owner(f, name->module);
+		if (name->scope != PM_RANGE_NODE || f->ranges[i].sequence != PM_RANGE_NO_SEQUENCE)
+			continue;
+		maker = origin(f, i);
+		if (maker)
+			add_owner(f, name_of(f, maker->range)->module);
+	}
+	if (f->owner_count == 0)
+		return;
+	qsort(f->owners, f->owner_count, sizeof(*f->owners), compare_texts);
+	for (size_t i = 0; i < f->owner_count; i++)
+		if (kept == 0 || strcmp(f->owners[kept - 1], f->owners[i]) != 0)
+			f->owners[kept++] = f->owners[i];
+	f->owner_count = kept;
+}
+
+static bool owns(const struct framework *f, const char *module)
+{
+	return module && f->owner_count &&
+	       bsearch(&module, f->owners, f->owner_count, sizeof(*f->owners), compare_texts);
+}
+
+struct framework *framework_read(const struct timeline *timeline, const struct timeline_process *process)
+{
+	struct framework *f;
+
+	if (process->range_count == 0)
+		return NULL;
+	f = mem_alloc(1, sizeof(*f));
+	f->timeline = timeline;
+	f->process = process;
+	f->ranges = timeline_ranges(timeline, process);
+	find_makers(f);
+	find_owners(f);
+	return f;
+}
+
+void framework_free(struct framework *framework)
+{
+	if (!framework)
+		return;
+	free(framework->makers);
+	free(framework->owners);
+	free(framework);
+}
+
+bool framework_was_asked(const struct framework *framework, int64_t begin_ns, int64_t end_ns)
+{
+	return timeline_operators_recorded(framework->process, begin_ns, end_ns);
+}
+
+/* ---- of a call ---- */
+
+static bool is_compiled(const char *name)
+{
+	return begins_with(name, "CompiledFunction") || begins_with(name, "Torch-Compiled Region") ||
+	       begins_with(name, "## Call CompiledFxGraph");
+}
+
+static struct framework_word backward_word(const struct framework *f, uint32_t node)
+{
+	const struct maker *maker = origin(f, node);
+	struct framework_word word = {.place = FRAMEWORK_BACKWARD,
+		.says = name_of(f, node)->name,
+		.origin = TIMELINE_NO_RANGE};
+
+	if (maker) {
+		word.origin = maker->range;
+		word.module = name_of(f, maker->range)->module;
+	}
+	return word;
+}
+
+/* What the engine does for a node, before it or behind it. */
+static uint32_t node_within(const struct framework *f, uint32_t engine)
+{
+	for (uint32_t i = engine + 1; i < f->process->range_count && f->ranges[i].thread == f->ranges[engine].thread &&
+				 f->ranges[i].parent != f->ranges[engine].parent;
+		i++)
+		if (f->ranges[i].parent == engine && is_node(f, i))
+			return i;
+	return TIMELINE_NO_RANGE;
+}
+
+/* The node that the range is in, or is; TIMELINE_NO_RANGE: none. */
+static uint32_t node_around(const struct framework *f, uint32_t range)
+{
+	for (; range != TIMELINE_NO_RANGE; range = f->ranges[range].parent) {
+		if (is_node(f, range))
+			return range;
+		if (is_engine(f, range))
+			return node_within(f, range);
+	}
+	return TIMELINE_NO_RANGE;
+}
+
+static struct framework_word operator_word(const struct framework *f, uint32_t range)
+{
+	const struct timeline_range_name *name = name_of(f, range);
+	struct framework_word word = {.module = name->module, .says = name->name, .origin = range};
+
+	if (f->ranges[range].sequence == PM_RANGE_NO_SEQUENCE)
+		word.place = FRAMEWORK_NO_GRADIENTS;
+	else
+		word.place = name->module || makes_nodes(f, range) ? FRAMEWORK_FORWARD : FRAMEWORK_PREPARES;
+	return word;
+}
+
+/* In which part of a step PyTorch's own ranges say that the thread is. */
+static enum framework_place user_place(const char *name)
+{
+	return begins_with(name, "Optimizer.step#")        ? FRAMEWORK_UPDATE
+	       : begins_with(name, "Optimizer.zero_grad#") ? FRAMEWORK_ZEROES
+	       : begins_with(name, "enumerate(DataLoader)") ? FRAMEWORK_LOADS
+							    : FRAMEWORK_SILENT;
+}
+
+/* From the innermost range outwards, the first that tells. An optimizer's own operators record no gradients; those of a
+ * pass that it makes (LBFGS) do. */
+static struct framework_word word_of(const struct framework *f, uint32_t range)
+{
+	const struct framework_word nothing = {.place = FRAMEWORK_SILENT, .origin = TIMELINE_NO_RANGE};
+	struct framework_word word = nothing;
+
+	for (; range != TIMELINE_NO_RANGE; range = f->ranges[range].parent) {
+		const struct timeline_range_name *name = name_of(f, range);
+		uint32_t node;
+
+		if (name->scope == PM_RANGE_NODE || is_engine(f, range)) {
+			node = node_around(f, range);
+			word = nothing;
+			word.place = FRAMEWORK_BACKWARD;
+			return node == TIMELINE_NO_RANGE ? word : backward_word(f, node);
+		}
+		if (name->scope == PM_RANGE_OPERATOR && word.place == FRAMEWORK_SILENT) {
+			word = operator_word(f, range);
+			node = node_around(f, f->ranges[range].parent);
+			if (node != TIMELINE_NO_RANGE && !name->module)
+				return backward_word(f, node);
+			if (node != TIMELINE_NO_RANGE)
+				word.place = FRAMEWORK_AGAIN;
+			if (word.place == FRAMEWORK_AGAIN || word.place == FRAMEWORK_FORWARD)
+				return word;
+		}
+		if (name->scope == PM_RANGE_USER && user_place(name->name) != FRAMEWORK_SILENT) {
+			word.place = user_place(name->name);
+			return word;
+		}
+	}
+	return word;
+}
+
+struct framework_word framework_word(const struct framework *framework, uint32_t number)
+{
+	const struct timeline_call call = timeline_call(framework->timeline, number);
+	const uint32_t range =
+		timeline_range_at(framework->timeline, framework->process, call.thread, call.begin_ns);
+	struct framework_word word = word_of(framework, range);
+
+	word.owns = owns(framework, word.module);
+	word.compiled = is_compiled(word.says);
+	for (uint32_t r = range; r != TIMELINE_NO_RANGE && !word.compiled; r = framework->ranges[r].parent)
+		word.compiled = is_compiled(name_of(framework, r)->name);
+	return word;
+}

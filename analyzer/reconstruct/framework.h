@@ -1,0 +1,49 @@
+/*
+ * What the framework says of a process's calls: the ranges that it and its libraries have told the hook
+ * (timeline_range.h), understood.
+ *
+ * PyTorch's operators carry the number that autograd gives to the next node of their thread, a node of the
+ * backward pass its own: the operator that made a node is the last of its thread whose number is not greater. The
+ * module of an operator is the one whose Python was running. So a kernel of the backward pass has the module of
+ * the operator that made the node in which it was launched, in whatever thread.
+ */
+#ifndef RECONSTRUCT_FRAMEWORK_H
+#define RECONSTRUCT_FRAMEWORK_H
+
+#include "timeline/timeline_range.h"
+
+enum framework_place {
+	FRAMEWORK_SILENT,    /* nothing is said: operators were not recorded, or the call is in none */
+	FRAMEWORK_FORWARD,   /* in an operator through which gradients go back, or of a module that is trained or frozen */
+	FRAMEWORK_PREPARES,  /* in an operator of no module, with gradients recorded but none to be had: input, as a rule */
+	FRAMEWORK_NO_GRADIENTS, /* in an operator while gradients are not recorded */
+	FRAMEWORK_BACKWARD,  /* in a node, or in what the engine does for it */
+	FRAMEWORK_AGAIN,     /* in an operator that runs again within a node: recomputation */
+	FRAMEWORK_UPDATE,    /* in an optimizer's step */
+	FRAMEWORK_ZEROES,    /* in an optimizer's zero_grad */
+	FRAMEWORK_LOADS,     /* in a data loader */
+};
+
+struct framework_word {
+	enum framework_place place;
+	const char *module;  /* NULL: none, or not known */
+	const char *says;    /* name of the operator or the node, or NULL */
+	uint32_t origin;     /* the operator that it belongs to, by number of the range: of a node the one that made it;
+				TIMELINE_NO_RANGE: not known */
+	bool owns;           /* the module has parameters of its own, as far as is known */
+	bool compiled;       /* in a compiled region: operators and modules are of the whole */
+};
+
+struct framework;
+
+/* Of one process; NULL: its framework said nothing. The timeline must stay. framework_free frees it; NULL is fine. */
+struct framework *framework_read(const struct timeline *timeline, const struct timeline_process *process);
+void framework_free(struct framework *framework);
+
+/* Of a call of that process. */
+struct framework_word framework_word(const struct framework *framework, uint32_t call);
+
+/* Whether the framework was asked all the time between two moments. */
+bool framework_was_asked(const struct framework *framework, int64_t begin_ns, int64_t end_ns);
+
+#endif

@@ -1,0 +1,315 @@
+/*
+ * Passes and layers by what the framework says (framework.h), over what data flow and order have found. The layer of
+ * a call is the module in which its operator ran, if that has parameters; else, as an activation's or a sum's, the
+ * layer before it in its pass. Backward work has the layer of its forward operator.
+ */
+#include "framework.h"
+#include "layer_assign.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What steps are, for those around them that have no module to tell. */
+enum anchor { NO_ANCHOR, IN_FORWARD, IN_BACKWARD, IN_UPDATE };
+
+struct asking {
+	struct layer_assign *assign;
+	const struct framework *framework;
+	struct framework_word *words;   /* by step */
+	enum anchor *before, *behind;   /* by step: the nearest that is one */
+	bool goes_back, updates;        /* any step does */
+	uint32_t *layers;               /* by range: of an operator, LAYER_NONE */
+};
+
+static enum anchor anchor_of(const struct framework_word *word)
+{
+	switch (word->place) {
+	case FRAMEWORK_FORWARD:
+		return word->module ? IN_FORWARD : NO_ANCHOR;
+	case FRAMEWORK_BACKWARD:
+	case FRAMEWORK_AGAIN:
+		return IN_BACKWARD;
+	case FRAMEWORK_UPDATE:
+		return IN_UPDATE;
+	default:
+		return NO_ANCHOR;
+	}
+}
+
+static void find_anchors(struct asking *a)
+{
+	const uint32_t count = a->assign->graph.step_count;
+	enum anchor last = NO_ANCHOR;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const enum anchor own = anchor_of(&a->words[i]);
+
+		a->before[i] = last;
+		last = own ? own : last;
+		a->goes_back |= own == IN_BACKWARD;
+		a->updates |= own == IN_UPDATE;
+	}
+	last = NO_ANCHOR;
+	for (uint32_t i = count; i-- > 0;) {
+		const enum anchor own = anchor_of(&a->words[i]);
+
+		a->behind[i] = last;
+		last = own ? own : last;
+	}
+}
+
+/* Between the last pass and the step, or where the program updates by itself, behind the last pass. */
+static bool is_before_update(const struct asking *a, uint32_t step)
+{
+	return a->before[step] == IN_BACKWARD &&
+	       (a->behind[step] == IN_UPDATE || (!a->updates && a->behind[step] == NO_ANCHOR));
+}
+
+/* The gradient that a backward pass begins with: PyTorch makes it before its engine runs. */
+static bool is_first_gradient(const struct asking *a, uint32_t step)
+{
+	return a->behind[step] == IN_BACKWARD && a->words[step].says &&
+	       strcmp(a->words[step].says, "aten::ones_like") == 0;
+}
+
+/* LAYER_UNKNOWN: nothing is said. */
+static enum layer_pass pass_of(const struct asking *a, uint32_t step)
+{
+	const struct framework_word *word = &a->words[step];
+
+	switch (word->place) {
+	case FRAMEWORK_FORWARD:
+	case FRAMEWORK_PREPARES:
+		if (!word->module && is_before_update(a, step))
+			return LAYER_AFTER;
+		if (!word->module && word->place == FRAMEWORK_PREPARES && is_first_gradient(a, step))
+			return LAYER_BACKWARD;
+		return word->place == FRAMEWORK_FORWARD || a->before[step] == IN_FORWARD ? LAYER_FORWARD
+										       : LAYER_EVALUATION;
+	case FRAMEWORK_NO_GRADIENTS:
+		if (!word->module && is_before_update(a, step))
+			return LAYER_AFTER;
+		return a->goes_back || !word->module ? LAYER_EVALUATION : LAYER_FORWARD;
+	case FRAMEWORK_AGAIN:
+		return LAYER_FORWARD;
+	case FRAMEWORK_BACKWARD:
+		return LAYER_BACKWARD;
+	case FRAMEWORK_UPDATE:
+		return LAYER_AFTER;
+	case FRAMEWORK_ZEROES:
+	case FRAMEWORK_LOADS:
+		return LAYER_EVALUATION;
+	default:
+		return LAYER_UNKNOWN;
+	}
+}
+
+static enum layer_rule pass_rule(const struct framework_word *word, enum layer_pass pass)
+{
+	if (pass == LAYER_AFTER)
+		return LAYER_RULE_STEP;
+	return pass == LAYER_BACKWARD && word->place == FRAMEWORK_BACKWARD ? LAYER_RULE_NODE : LAYER_RULE_OPERATOR;
+}
+
+static void set_passes(struct asking *a)
+{
+	struct layer_assign *assign = a->assign;
+
+	for (uint32_t i = 0; i < assign->graph.step_count; i++) {
+		const enum layer_pass pass = pass_of(a, i);
+
+		if (pass == LAYER_UNKNOWN || graph_flow(&assign->graph, i)->kind == PM_KIND_COMM)
+			continue;
+		assign->passes[i] = pass;
+		assign->again[i] = a->words[i].place == FRAMEWORK_AGAIN;
+		if (pass != LAYER_AFTER)
+			assign->graph.steps[i].update = false;
+		layer_pass_by(assign, i, pass_rule(&a->words[i], pass));
+	}
+}
+
+/* The layer of a module that has parameters. What data flow took for a layer without a name gets this one. */
+static uint32_t layer_of_module(struct asking *a, uint32_t step)
+{
+	struct layer_list *list = a->assign->list;
+	const char *module = a->words[step].module;
+	const uint32_t found = a->assign->layers[step];
+	uint32_t layer;
+
+	if (found != LAYER_NONE && layer_same_module(list->items[found].module, module))
+		return found;
+	for (layer = 0; layer < list->count; layer++)
+		if (layer_same_module(list->items[layer].module, module))
+			return layer;
+	if (found != LAYER_NONE && !*list->items[found].module) {
+		layer = found;
+	} else {
+		layer = layer_new(a->assign, step);
+		list->items[layer].partly_sized = true;
+	}
+	list->items[layer].module = arena_text(&list->arena, module, strlen(module));
+	return layer;
+}
+
+static bool is_forward(const struct asking *a, uint32_t step)
+{
+	return a->assign->passes[step] == LAYER_FORWARD && a->words[step].place != FRAMEWORK_SILENT;
+}
+
+static void put(struct asking *a, uint32_t step, uint32_t layer)
+{
+	a->assign->layers[step] = layer;
+	layer_by(a->assign, step, LAYER_RULE_ASKED, GRAPH_NONE, 0);
+	if (a->words[step].origin != TIMELINE_NO_RANGE && is_forward(a, step))
+		a->layers[a->words[step].origin] = layer;
+}
+
+/* Of what comes before the first module with parameters: that one's. */
+static void put_leading(struct asking *a, uint32_t first, uint32_t end, uint32_t layer)
+{
+	for (uint32_t i = first; i < end; i++)
+		if (is_forward(a, i) && !a->words[i].compiled)
+			put(a, i, layer);
+}
+
+static void set_forward_layers(struct asking *a)
+{
+	uint32_t current = LAYER_NONE, leading = GRAPH_NONE;
+
+	for (uint32_t i = 0; i < a->assign->graph.step_count; i++) {
+		const struct framework_word *word = &a->words[i];
+
+		if (word->place == FRAMEWORK_BACKWARD || word->place == FRAMEWORK_UPDATE) {
+			current = LAYER_NONE;
+			leading = GRAPH_NONE;
+		}
+		if (!is_forward(a, i) || word->compiled)
+			continue;
+		if (word->owns) {
+			current = layer_of_module(a, i);
+			if (leading != GRAPH_NONE)
+				put_leading(a, leading, i, current);
+			leading = GRAPH_NONE;
+		} else if (current == LAYER_NONE && leading == GRAPH_NONE) {
+			leading = i;
+		}
+		if (current != LAYER_NONE)
+			put(a, i, current);
+	}
+}
+
+/* Of an operator that launched nothing, as a view's: that of the one before it. */
+static uint32_t layer_of_operator(const struct asking *a, uint32_t operator)
+{
+	const struct timeline *timeline = a->assign->timeline;
+	const struct timeline_process *process = &timeline->processes[a->assign->worker->process];
+	const struct timeline_range *ranges = timeline_ranges(timeline, process);
+
+	for (uint32_t i = operator + 1; i-- > 0 && ranges[i].thread == ranges[operator].thread;)
+		if (a->layers[i] != LAYER_NONE)
+			return a->layers[i];
+	return LAYER_NONE;
+}
+
+static void set_backward_layers(struct asking *a)
+{
+	uint32_t last = LAYER_NONE;
+
+	for (uint32_t i = 0; i < a->assign->graph.step_count; i++) {
+		const struct framework_word *word = &a->words[i];
+		uint32_t layer = LAYER_NONE;
+
+		if (is_forward(a, i))
+			last = a->assign->layers[i];
+		if (a->assign->passes[i] != LAYER_BACKWARD || word->place == FRAMEWORK_SILENT || word->compiled)
+			continue;
+		if (word->owns)
+			layer = layer_of_module(a, i);
+		else if (word->origin != TIMELINE_NO_RANGE && word->place == FRAMEWORK_BACKWARD)
+			layer = layer_of_operator(a, word->origin);
+		else
+			layer = last;
+		if (layer != LAYER_NONE)
+			put(a, i, layer);
+		last = a->assign->layers[i];
+	}
+}
+
+/* ---- the order of layers: that in which passes come to them ---- */
+
+struct order {
+	uint32_t layer, first; /* step */
+};
+
+static int compare_orders(const void *left, const void *right)
+{
+	const struct order *a = left, *b = right;
+
+	if (a->first != b->first)
+		return a->first < b->first ? -1 : 1;
+	return a->layer < b->layer ? -1 : a->layer > b->layer;
+}
+
+static void renumber(uint32_t *layers, size_t count, const uint32_t *now)
+{
+	for (size_t i = 0; i < count; i++)
+		if (layers[i] != LAYER_NONE)
+			layers[i] = now[layers[i]];
+}
+
+static void sort_layers(struct layer_assign *assign)
+{
+	struct layer_list *list = assign->list;
+	struct order *orders = mem_alloc(list->count, sizeof(*orders));
+	struct layer *items = mem_alloc(list->count, sizeof(*items));
+	uint32_t *now = mem_alloc(list->count, sizeof(*now));
+
+	for (uint32_t l = 0; l < list->count; l++)
+		orders[l] = (struct order){l, UINT32_MAX};
+	for (uint32_t i = assign->graph.step_count; i-- > 0;)
+		if (assign->layers[i] != LAYER_NONE && assign->passes[i] == LAYER_FORWARD)
+			orders[assign->layers[i]].first = i;
+	for (uint32_t l = 1; l < list->count; l++) /* one without forward work stays behind its neighbour */
+		if (orders[l].first == UINT32_MAX)
+			orders[l].first = orders[l - 1].first;
+	qsort(orders, list->count, sizeof(*orders), compare_orders);
+	memcpy(items, list->items, list->count * sizeof(*items));
+	for (uint32_t l = 0; l < list->count; l++) {
+		list->items[l] = items[orders[l].layer];
+		now[orders[l].layer] = l;
+	}
+	renumber(assign->layers, assign->graph.step_count, now);
+	renumber(assign->owners, assign->graph.parameter_count, now);
+	free(orders);
+	free(items);
+	free(now);
+}
+
+void layer_framework(struct layer_assign *assign)
+{
+	const struct timeline_process *process = &assign->timeline->processes[assign->worker->process];
+	const uint32_t count = assign->graph.step_count;
+	struct framework *framework = framework_read(assign->timeline, process);
+	struct asking a = {.assign = assign, .framework = framework};
+
+	if (!framework)
+		return;
+	a.words = mem_alloc(count, sizeof(*a.words));
+	a.before = mem_alloc(count, sizeof(*a.before));
+	a.behind = mem_alloc(count, sizeof(*a.behind));
+	a.layers = mem_alloc(process->range_count, sizeof(*a.layers));
+	memset(a.layers, 0xff, process->range_count * sizeof(*a.layers));
+	for (uint32_t i = 0; i < count; i++)
+		a.words[i] = framework_word(framework, layer_captured_call(assign, assign->graph.steps[i].call));
+	find_anchors(&a);
+	set_passes(&a);
+	set_forward_layers(&a);
+	set_backward_layers(&a);
+	if (assign->list->count)
+		sort_layers(assign);
+	free(a.words);
+	free(a.before);
+	free(a.behind);
+	free(a.layers);
+	framework_free(framework);
+}
