@@ -14,6 +14,7 @@ const char *report_source_text(enum iteration_source source)
 		[ITERATION_BY_WINDOW] = "the whole recording",
 		[ITERATION_BY_STEPS] = "the program's step markers",
 		[ITERATION_BY_NAMES] = "the names of updates",
+		[ITERATION_BY_OPTIMIZER] = "the optimizer's steps",
 		[ITERATION_BY_USER] = "the given pattern"};
 
 	return texts[source];
@@ -27,6 +28,7 @@ const char *report_source_key(enum iteration_source source)
 		[ITERATION_BY_WINDOW] = "window",
 		[ITERATION_BY_STEPS] = "steps",
 		[ITERATION_BY_NAMES] = "names",
+		[ITERATION_BY_OPTIMIZER] = "optimizer",
 		[ITERATION_BY_USER] = "user"};
 
 	return keys[source];

@@ -63,6 +63,7 @@ enum iteration_source {
 	ITERATION_BY_WINDOW, /* all that was recorded is one */
 	ITERATION_BY_STEPS,  /* the program's step markers */
 	ITERATION_BY_NAMES,  /* updates that names tell: of kernels, and of functions at the call site */
+	ITERATION_BY_OPTIMIZER, /* steps of the optimizer, as the framework says them */
 	ITERATION_BY_USER,   /* as the user says: iteration_rule.h */
 	ITERATION_SOURCES,
 };

@@ -415,6 +415,11 @@ void iteration_cut_sequence(struct iteration_finder *finder)
 {
 	double share;
 
+	if (iteration_cut_framework(finder)) {
+		finder->source = ITERATION_BY_OPTIMIZER;
+		settle_pieces(finder);
+		return;
+	}
 	cut_by_updates(finder);
 	finder->source = ITERATION_BY_UPDATES;
 	settle_pieces(finder);

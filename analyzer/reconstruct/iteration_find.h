@@ -62,6 +62,9 @@ struct iteration_search;
 void iteration_take_judgement(struct iteration_finder *finder, const struct sequence *sequence,
 	const struct iteration_search *search);
 
+/* By the steps of optimizers, as the framework says them; false: it does not (iteration_framework.c). */
+bool iteration_cut_framework(struct iteration_finder *finder);
+
 /* Do the pieces say when an iteration begins, and which calls are its? */
 static inline bool iteration_is_marked(const struct iteration_finder *finder)
 {

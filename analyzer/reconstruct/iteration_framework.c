@@ -1,0 +1,158 @@
+/*
+ * Iterations by the steps of optimizers, as PyTorch says them: "Optimizer.step#AdamW.step", and the line of the
+ * program that calls it. One line is one step of the loop, whichever optimizer it calls, as that of two heads in turns.
+ * Of several lines, as a GAN's, the one that is called most leads: an iteration ends with the last step before the
+ * next of its. Steps that are made within the backward pass, parameter by parameter, are none.
+ */
+#include "iteration_find.h"
+#include "timeline/timeline_range.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LEAST_STEPS 2
+
+struct step {
+	uint32_t range;
+	uint32_t line; /* in `lines` */
+};
+
+struct line {
+	const char *text;
+	size_t count;
+	bool within_pass;
+};
+
+struct steps {
+	const struct iteration_finder *finder;
+	const struct timeline_process *process;
+	struct step *items;
+	size_t count, room;
+	struct line *lines;
+	size_t line_count, line_room;
+};
+
+static bool is_step(const struct timeline_range_name *name)
+{
+	static const char word[] = "Optimizer.step#";
+
+	return name->scope == PM_RANGE_USER && name->name && strncmp(name->name, word, sizeof(word) - 1) == 0;
+}
+
+/* Is it a step within another, or (*within_pass) within what autograd runs? */
+static bool is_inner(const struct steps *steps, const struct timeline_range *ranges, uint32_t range, bool *within_pass)
+{
+	const struct timeline *timeline = steps->finder->timeline;
+	bool inner = false;
+
+	for (uint32_t r = ranges[range].parent; r != TIMELINE_NO_RANGE; r = ranges[r].parent) {
+		const struct timeline_range_name *name = &timeline->range_names[ranges[r].name];
+
+		inner |= is_step(name);
+		*within_pass |= name->scope == PM_RANGE_NODE;
+		*within_pass |= name->scope == PM_RANGE_OPERATOR && name->name &&
+				strncmp(name->name, "autograd::engine::", 18) == 0;
+	}
+	return inner;
+}
+
+static uint32_t line_of(struct steps *steps, const char *text)
+{
+	for (uint32_t i = 0; i < steps->line_count; i++)
+		if (strcmp(steps->lines[i].text, text) == 0)
+			return i;
+	*MEM_PUSH(steps->lines, steps->line_count, steps->line_room) = (struct line){.text = text};
+	return (uint32_t)steps->line_count - 1;
+}
+
+/* False: of a step it is not known where it is called. */
+static bool list_steps(struct steps *steps)
+{
+	const struct timeline *timeline = steps->finder->timeline;
+	const struct timeline_range *ranges = timeline_ranges(timeline, steps->process);
+
+	for (uint32_t i = 0; i < steps->process->range_count; i++) {
+		const struct timeline_range_name *name = &timeline->range_names[ranges[i].name];
+		bool within_pass = false;
+		uint32_t line;
+
+		if (!is_step(name) || ranges[i].end_ns == INT64_MAX || is_inner(steps, ranges, i, &within_pass))
+			continue;
+		if (!name->line)
+			return false;
+		line = line_of(steps, name->line);
+		steps->lines[line].within_pass |= within_pass;
+		steps->lines[line].count++;
+		*MEM_PUSH(steps->items, steps->count, steps->room) = (struct step){i, line};
+	}
+	return true;
+}
+
+/* Of the lines that are called as often the first. */
+static uint32_t leading_line(const struct steps *steps)
+{
+	uint32_t leading = UINT32_MAX;
+
+	for (uint32_t i = 0; i < steps->line_count; i++)
+		if (!steps->lines[i].within_pass &&
+			(leading == UINT32_MAX || steps->lines[i].count > steps->lines[leading].count))
+			leading = i;
+	return leading;
+}
+
+/* Behind the last call that begins in the step. */
+static size_t end_of(const struct steps *steps, const struct step *step)
+{
+	const struct worker *worker = steps->finder->worker;
+	const struct timeline_range *ranges = timeline_ranges(steps->finder->timeline, steps->process);
+
+	return worker_find(steps->finder->timeline, worker->calls, worker->call_count, ranges[step->range].end_ns);
+}
+
+static void add_piece(struct iteration_finder *finder, size_t first, size_t end)
+{
+	for (size_t i = first; i < end; i++)
+		if (iteration_is_core(finder, i)) {
+			*MEM_PUSH(finder->pieces, finder->piece_count, finder->piece_room) =
+				(struct iteration_piece){.first = first, .start = first, .end = end};
+			return;
+		}
+}
+
+static void cut(struct iteration_finder *finder, const struct steps *steps, uint32_t leading)
+{
+	size_t first = 0, end = 0;
+	bool open = false;
+
+	for (size_t i = 0; i < steps->count; i++) {
+		const struct step *step = &steps->items[i];
+
+		if (steps->lines[step->line].within_pass)
+			continue;
+		if (step->line == leading && open) {
+			add_piece(finder, first, end);
+			first = end;
+		}
+		open |= step->line == leading;
+		end = end_of(steps, step);
+	}
+	if (open)
+		add_piece(finder, first, end);
+}
+
+bool iteration_cut_framework(struct iteration_finder *finder)
+{
+	struct steps steps = {
+		.finder = finder, .process = &finder->timeline->processes[finder->worker->process]};
+	uint32_t leading;
+
+	if (list_steps(&steps) && (leading = leading_line(&steps)) != UINT32_MAX &&
+		steps.lines[leading].count >= LEAST_STEPS)
+		cut(finder, &steps, leading);
+	free(steps.items);
+	free(steps.lines);
+	if (finder->piece_count >= LEAST_STEPS)
+		return true;
+	finder->piece_count = 0;
+	return false;
+}
