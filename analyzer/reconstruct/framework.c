@@ -312,6 +312,7 @@ struct framework_word framework_word(const struct framework *framework, uint32_t
 	struct framework_word word = word_of(framework, range);
 
 	word.owns = owns(framework, word.module);
+	word.weighs = takes_weights(word.says);
 	word.compiled = is_compiled(word.says);
 	for (uint32_t r = range; r != TIMELINE_NO_RANGE && !word.compiled; r = framework->ranges[r].parent)
 		word.compiled = is_compiled(name_of(framework, r)->name);

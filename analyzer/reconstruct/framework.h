@@ -31,6 +31,7 @@ struct framework_word {
 	uint32_t origin;     /* the operator that it belongs to, by number of the range: of a node the one that made it;
 				TIMELINE_NO_RANGE: not known */
 	bool owns;           /* the module has parameters of its own, as far as is known */
+	bool weighs;         /* the operator is one that works with weights, as a product or a norm */
 	bool compiled;       /* in a compiled region: operators and modules are of the whole */
 };
 

@@ -17,6 +17,7 @@ struct asking {
 	const struct framework *framework;
 	struct framework_word *words;   /* by step */
 	enum anchor *before, *behind;   /* by step: the nearest that is one */
+	bool *evaluates;                /* by step: in a run of operators without gradients, some of them with weights */
 	bool goes_back, updates;        /* any step does */
 	uint32_t *layers;               /* by range: of an operator, LAYER_NONE */
 };
@@ -58,11 +59,30 @@ static void find_anchors(struct asking *a)
 	}
 }
 
-/* Between the last pass and the step, or where the program updates by itself, behind the last pass. */
+/* A pass without gradients works with weights somewhere; what makes a tensor of nothing (aten::arange) never records any. */
+static void find_evaluations(struct asking *a)
+{
+	const uint32_t count = a->assign->graph.step_count;
+
+	for (uint32_t i = 0, end; i < count; i = end > i ? end : i + 1) {
+		bool weighs = false;
+
+		for (end = i; end < count && a->words[end].place == FRAMEWORK_NO_GRADIENTS; end++)
+			weighs |= a->words[end].weighs;
+		for (uint32_t j = i; j < end; j++)
+			a->evaluates[j] = weighs;
+	}
+}
+
+/* Between the last pass and the step, or where the program updates by itself, behind the last pass, or where data flow
+ * sees parameters change. */
 static bool is_before_update(const struct asking *a, uint32_t step)
 {
+	const bool changes = a->words[step].place == FRAMEWORK_NO_GRADIENTS &&
+			     (a->assign->graph.steps[step].update || a->assign->passes[step] == LAYER_AFTER);
+
 	return a->before[step] == IN_BACKWARD &&
-	       (a->behind[step] == IN_UPDATE || (!a->updates && a->behind[step] == NO_ANCHOR));
+	       (a->behind[step] == IN_UPDATE || changes || (!a->updates && a->behind[step] == NO_ANCHOR));
 }
 
 /* The gradient that a backward pass begins with: PyTorch makes it before its engine runs. */
@@ -89,6 +109,10 @@ static enum layer_pass pass_of(const struct asking *a, uint32_t step)
 	case FRAMEWORK_NO_GRADIENTS:
 		if (!word->module && is_before_update(a, step))
 			return LAYER_AFTER;
+		if (!word->module && is_first_gradient(a, step))
+			return LAYER_BACKWARD;
+		if (!a->evaluates[step] && (a->before[step] == IN_FORWARD || (word->module && a->behind[step] == IN_FORWARD)))
+			return LAYER_FORWARD;
 		return a->goes_back || !word->module ? LAYER_EVALUATION : LAYER_FORWARD;
 	case FRAMEWORK_AGAIN:
 		return LAYER_FORWARD;
@@ -297,11 +321,13 @@ void layer_framework(struct layer_assign *assign)
 	a.words = mem_alloc(count, sizeof(*a.words));
 	a.before = mem_alloc(count, sizeof(*a.before));
 	a.behind = mem_alloc(count, sizeof(*a.behind));
+	a.evaluates = mem_alloc(count, sizeof(*a.evaluates));
 	a.layers = mem_alloc(process->range_count, sizeof(*a.layers));
 	memset(a.layers, 0xff, process->range_count * sizeof(*a.layers));
 	for (uint32_t i = 0; i < count; i++)
 		a.words[i] = framework_word(framework, layer_captured_call(assign, assign->graph.steps[i].call));
 	find_anchors(&a);
+	find_evaluations(&a);
 	set_passes(&a);
 	set_forward_layers(&a);
 	set_backward_layers(&a);
@@ -310,6 +336,7 @@ void layer_framework(struct layer_assign *assign)
 	free(a.words);
 	free(a.before);
 	free(a.behind);
+	free(a.evaluates);
 	free(a.layers);
 	framework_free(framework);
 }

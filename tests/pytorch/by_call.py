@@ -24,6 +24,7 @@ import subprocess
 import sys
 
 ALIGN_NEAR = 60  # calls
+MOST_PARTS = 8
 QUIET = ("other", "h2d", "md", "io")  # what pmanalyze calls work that the program says is of no phase
 Row = collections.namedtuple("Row", "kind ns phase layer op")
 
@@ -129,11 +130,29 @@ def is_layer(row, call, modules, beside):
     others = set(row.layer.split("|")) - own
     if call["layer"] in own or not others:
         return call["layer"] in own
-    return not call["layer"] or call["layer"] in beside or any(call["layer"].startswith(layer + ".") for layer in others)
+    return not call["layer"] or call["layer"] in others or call["layer"] in beside or any(call["layer"].startswith(layer + ".") for layer in others)
+
+
+def join_parts(rows, calls):
+    """A library's call may launch several kernels, each a row: rows of one function together where no call takes the time of the first
+    alone, but one takes that of all."""
+    times, joined, i = {key(c["kind"], c["time_ns"]) for c in calls}, [], 0
+    while i < len(rows):
+        row, ns, end = rows[i], rows[i].ns, i + 1
+        while key(row.kind, ns) not in times and end < min(len(rows), i + MOST_PARTS) and rows[end].op == row.op:
+            ns, end = ns + rows[end].ns, end + 1
+        if key(row.kind, ns) in times and end > i + 1:
+            joined.append(row._replace(ns=ns))
+            i = end
+        else:
+            joined.append(row)
+            i += 1
+    return joined
 
 
 def judge(rows, calls, modules):
     """Fields in percent, and what is wrong by rule."""
+    rows = join_parts(rows, calls)
     beside, wrong = around(rows, modules), collections.Counter()
     time = collections.Counter(all=sum(r.ns for r in rows if r.kind != "comm"))
     for row, call, i in align(rows, calls):
