@@ -137,6 +137,19 @@ static bool takes_weights(const char *name)
 	return false;
 }
 
+/* Operators that take no tensor. */
+static bool creates(const char *name)
+{
+	static const char *const operators[] = {"aten::arange", "aten::zeros", "aten::ones", "aten::full", "aten::empty",
+		"aten::rand", "aten::eye", "aten::linspace", "aten::logspace", "aten::tril_indices", "aten::triu_indices",
+		"aten::scalar_tensor", "aten::lift_fresh", "aten::hann_window", "aten::normal"};
+
+	for (size_t i = 0; name && i < sizeof(operators) / sizeof(*operators); i++)
+		if (strncmp(name, operators[i], strlen(operators[i])) == 0)
+			return true;
+	return false;
+}
+
 static void add_owner(struct framework *f, const char *module)
 {
 	if (module)
@@ -256,7 +269,7 @@ static struct framework_word operator_word(const struct framework *f, uint32_t r
 	if (f->ranges[range].sequence == PM_RANGE_NO_SEQUENCE)
 		word.place = FRAMEWORK_NO_GRADIENTS;
 	else
-		word.place = name->module || makes_nodes(f, range) ? FRAMEWORK_FORWARD : FRAMEWORK_PREPARES;
+		word.place = makes_nodes(f, range) || (name->module && takes_weights(name->name)) ? FRAMEWORK_FORWARD : FRAMEWORK_PREPARES;
 	return word;
 }
 
@@ -313,6 +326,7 @@ struct framework_word framework_word(const struct framework *framework, uint32_t
 
 	word.owns = owns(framework, word.module);
 	word.weighs = takes_weights(word.says);
+	word.creates = creates(word.says);
 	word.compiled = is_compiled(word.says);
 	for (uint32_t r = range; r != TIMELINE_NO_RANGE && !word.compiled; r = framework->ranges[r].parent)
 		word.compiled = is_compiled(name_of(framework, r)->name);

@@ -14,8 +14,8 @@
 
 enum framework_place {
 	FRAMEWORK_SILENT,    /* nothing is said: operators were not recorded, or the call is in none */
-	FRAMEWORK_FORWARD,   /* in an operator through which gradients go back, or of a module that is trained or frozen */
-	FRAMEWORK_PREPARES,  /* in an operator of no module, with gradients recorded but none to be had: input, as a rule */
+	FRAMEWORK_FORWARD,   /* in an operator through which gradients go back, or that works with a module's weights */
+	FRAMEWORK_PREPARES,  /* in another operator, while gradients are recorded: of input, of positions, of a mask */
 	FRAMEWORK_NO_GRADIENTS, /* in an operator while gradients are not recorded */
 	FRAMEWORK_BACKWARD,  /* in a node, or in what the engine does for it */
 	FRAMEWORK_AGAIN,     /* in an operator that runs again within a node: recomputation */
@@ -32,6 +32,7 @@ struct framework_word {
 				TIMELINE_NO_RANGE: not known */
 	bool owns;           /* the module has parameters of its own, as far as is known */
 	bool weighs;         /* the operator is one that works with weights, as a product or a norm */
+	bool creates;        /* the operator makes a tensor of none (aten::arange): it never records gradients */
 	bool compiled;       /* in a compiled region: operators and modules are of the whole */
 };
 

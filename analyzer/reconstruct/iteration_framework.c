@@ -4,6 +4,7 @@
  * Of several lines, as a GAN's, the one that is called most leads: an iteration ends with the last step before the
  * next of its. Steps that are made within the backward pass, parameter by parameter, are none.
  */
+#include "framework.h"
 #include "iteration_find.h"
 #include "timeline/timeline_range.h"
 
@@ -30,6 +31,8 @@ struct steps {
 	size_t count, room;
 	struct line *lines;
 	size_t line_count, line_room;
+	uint64_t *tail; /* keys of the computations that follow a step */
+	size_t tail_count, tail_room;
 };
 
 static bool is_step(const struct timeline_range_name *name)
@@ -101,12 +104,77 @@ static uint32_t leading_line(const struct steps *steps)
 }
 
 /* Behind the last call that begins in the step. */
-static size_t end_of(const struct steps *steps, const struct step *step)
+static size_t step_end(const struct steps *steps, const struct step *step)
 {
 	const struct worker *worker = steps->finder->worker;
 	const struct timeline_range *ranges = timeline_ranges(steps->finder->timeline, steps->process);
 
 	return worker_find(steps->finder->timeline, worker->calls, worker->call_count, ranges[step->range].end_ns);
+}
+
+/* ---- what follows a step ---- */
+
+/* Does the call follow a step, as an average of the weights does: without gradients, and without working with weights as
+ * a pass does? */
+static bool follows(const struct framework *framework, uint32_t call)
+{
+	const struct framework_word word = framework_word(framework, call);
+
+	return word.place == FRAMEWORK_NO_GRADIENTS && !word.weighs && !word.creates;
+}
+
+/* The computations behind a step up to what belongs to the next one. */
+static void take_tail(struct steps *steps, const struct framework *framework, size_t position)
+{
+	const struct iteration_finder *finder = steps->finder;
+
+	steps->tail_count = 0;
+	for (; position < finder->worker->call_count; position++) {
+		if (!iteration_is_core(finder, position))
+			continue;
+		if (!follows(framework, finder->worker->calls[position]))
+			return;
+		*MEM_PUSH(steps->tail, steps->tail_count, steps->tail_room) =
+			iteration_operation_at(finder, position)->key;
+	}
+}
+
+/* The same behind every step: that of the last one of which the framework was asked is taken. */
+static void find_tail(struct steps *steps, uint32_t leading)
+{
+	const struct timeline *timeline = steps->finder->timeline;
+	const struct timeline_range *ranges = timeline_ranges(timeline, steps->process);
+	struct framework *framework = framework_read(timeline, steps->process);
+
+	for (size_t i = steps->count; framework && i-- > 0;) {
+		const struct timeline_range *range = &ranges[steps->items[i].range];
+
+		if (steps->lines[steps->items[i].line].within_pass || i + 1 == steps->count ||
+			steps->items[i + 1].line != leading ||
+			!framework_was_asked(framework, range->begin_ns, ranges[steps->items[i + 1].range].begin_ns))
+			continue;
+		take_tail(steps, framework, step_end(steps, &steps->items[i]));
+		break;
+	}
+	framework_free(framework);
+}
+
+/* Behind the step and what follows it, as far as that is what follows others. */
+static size_t end_of(const struct steps *steps, const struct step *step)
+{
+	const struct iteration_finder *finder = steps->finder;
+	size_t position = step_end(steps, step), end = position;
+
+	for (size_t i = 0; i < steps->tail_count; position++) {
+		if (position == finder->worker->call_count)
+			return end;
+		if (!iteration_is_core(finder, position))
+			continue;
+		if (iteration_operation_at(finder, position)->key != steps->tail[i++])
+			return end;
+		end = position + 1;
+	}
+	return end;
 }
 
 static void add_piece(struct iteration_finder *finder, size_t first, size_t end)
@@ -147,10 +215,13 @@ bool iteration_cut_framework(struct iteration_finder *finder)
 	uint32_t leading;
 
 	if (list_steps(&steps) && (leading = leading_line(&steps)) != UINT32_MAX &&
-		steps.lines[leading].count >= LEAST_STEPS)
+		steps.lines[leading].count >= LEAST_STEPS) {
+		find_tail(&steps, leading);
 		cut(finder, &steps, leading);
+	}
 	free(steps.items);
 	free(steps.lines);
+	free(steps.tail);
 	if (finder->piece_count >= LEAST_STEPS)
 		return true;
 	finder->piece_count = 0;

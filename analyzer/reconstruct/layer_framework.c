@@ -18,6 +18,7 @@ struct asking {
 	struct framework_word *words;   /* by step */
 	enum anchor *before, *behind;   /* by step: the nearest that is one */
 	bool *evaluates;                /* by step: in a run of operators without gradients, some of them with weights */
+	uint32_t *next;                 /* by step: the next that is an anchor of a forward pass, or GRAPH_NONE */
 	bool goes_back, updates;        /* any step does */
 	uint32_t *layers;               /* by range: of an operator, LAYER_NONE */
 };
@@ -51,15 +52,27 @@ static void find_anchors(struct asking *a)
 		a->updates |= own == IN_UPDATE;
 	}
 	last = NO_ANCHOR;
-	for (uint32_t i = count; i-- > 0;) {
+	for (uint32_t i = count, next = GRAPH_NONE; i-- > 0;) {
 		const enum anchor own = anchor_of(&a->words[i]);
 
 		a->behind[i] = last;
+		a->next[i] = next;
 		last = own ? own : last;
+		next = own == IN_FORWARD ? i : own ? GRAPH_NONE : next;
 	}
 }
 
-/* A pass without gradients works with weights somewhere; what makes a tensor of nothing (aten::arange) never records any. */
+/* Is it in the module of the forward pass that begins behind it, or around that? */
+static bool leads(const struct asking *a, uint32_t step)
+{
+	const char *module = a->words[step].module;
+	const char *next = a->next[step] == GRAPH_NONE ? NULL : a->words[a->next[step]].module;
+	const size_t length = module ? strlen(module) : 0;
+
+	return module && next && strncmp(module, next, length) == 0 && (next[length] == 0 || next[length] == '.');
+}
+
+/* A pass without gradients works with weights somewhere. */
 static void find_evaluations(struct asking *a)
 {
 	const uint32_t count = a->assign->graph.step_count;
@@ -74,13 +87,15 @@ static void find_evaluations(struct asking *a)
 	}
 }
 
-/* Between the last pass and the step, or where the program updates by itself, behind the last pass, or where data flow
- * sees parameters change. */
-static bool is_before_update(const struct asking *a, uint32_t step)
+/* Between the last pass and the step, or where the program updates by itself, behind the last pass; or data flow sees
+ * that parameters change, or averages of them. */
+static bool is_of_update(const struct asking *a, uint32_t step)
 {
 	const bool changes = a->words[step].place == FRAMEWORK_NO_GRADIENTS &&
 			     (a->assign->graph.steps[step].update || a->assign->passes[step] == LAYER_AFTER);
 
+	if (a->before[step] == IN_UPDATE)
+		return changes;
 	return a->before[step] == IN_BACKWARD &&
 	       (a->behind[step] == IN_UPDATE || changes || (!a->updates && a->behind[step] == NO_ANCHOR));
 }
@@ -100,18 +115,19 @@ static enum layer_pass pass_of(const struct asking *a, uint32_t step)
 	switch (word->place) {
 	case FRAMEWORK_FORWARD:
 	case FRAMEWORK_PREPARES:
-		if (!word->module && is_before_update(a, step))
+		if (!word->module && is_of_update(a, step))
 			return LAYER_AFTER;
 		if (!word->module && word->place == FRAMEWORK_PREPARES && is_first_gradient(a, step))
 			return LAYER_BACKWARD;
-		return word->place == FRAMEWORK_FORWARD || a->before[step] == IN_FORWARD ? LAYER_FORWARD
-										       : LAYER_EVALUATION;
+		return word->place == FRAMEWORK_FORWARD || a->before[step] == IN_FORWARD || leads(a, step)
+			       ? LAYER_FORWARD
+			       : LAYER_EVALUATION;
 	case FRAMEWORK_NO_GRADIENTS:
-		if (!word->module && is_before_update(a, step))
+		if (!word->module && is_of_update(a, step))
 			return LAYER_AFTER;
 		if (!word->module && is_first_gradient(a, step))
 			return LAYER_BACKWARD;
-		if (!a->evaluates[step] && (a->before[step] == IN_FORWARD || (word->module && a->behind[step] == IN_FORWARD)))
+		if (!a->evaluates[step] && word->creates && (a->before[step] == IN_FORWARD || leads(a, step)))
 			return LAYER_FORWARD;
 		return a->goes_back || !word->module ? LAYER_EVALUATION : LAYER_FORWARD;
 	case FRAMEWORK_AGAIN:
@@ -128,8 +144,12 @@ static enum layer_pass pass_of(const struct asking *a, uint32_t step)
 	}
 }
 
-static enum layer_rule pass_rule(const struct framework_word *word, enum layer_pass pass)
+static enum layer_rule pass_rule(const struct asking *a, uint32_t step, enum layer_pass pass)
 {
+	const struct framework_word *word = &a->words[step];
+
+	if (pass == LAYER_EVALUATION && a->evaluates[step])
+		return LAYER_RULE_UNUSED;
 	if (pass == LAYER_AFTER)
 		return LAYER_RULE_STEP;
 	return pass == LAYER_BACKWARD && word->place == FRAMEWORK_BACKWARD ? LAYER_RULE_NODE : LAYER_RULE_OPERATOR;
@@ -148,7 +168,7 @@ static void set_passes(struct asking *a)
 		assign->again[i] = a->words[i].place == FRAMEWORK_AGAIN;
 		if (pass != LAYER_AFTER)
 			assign->graph.steps[i].update = false;
-		layer_pass_by(assign, i, pass_rule(&a->words[i], pass));
+		layer_pass_by(assign, i, pass_rule(a, i, pass));
 	}
 }
 
@@ -321,6 +341,7 @@ void layer_framework(struct layer_assign *assign)
 	a.words = mem_alloc(count, sizeof(*a.words));
 	a.before = mem_alloc(count, sizeof(*a.before));
 	a.behind = mem_alloc(count, sizeof(*a.behind));
+	a.next = mem_alloc(count, sizeof(*a.next));
 	a.evaluates = mem_alloc(count, sizeof(*a.evaluates));
 	a.layers = mem_alloc(process->range_count, sizeof(*a.layers));
 	memset(a.layers, 0xff, process->range_count * sizeof(*a.layers));
@@ -337,6 +358,7 @@ void layer_framework(struct layer_assign *assign)
 	free(a.before);
 	free(a.behind);
 	free(a.evaluates);
+	free(a.next);
 	free(a.layers);
 	framework_free(framework);
 }
