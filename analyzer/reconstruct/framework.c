@@ -327,6 +327,7 @@ struct framework_word framework_word(const struct framework *framework, uint32_t
 	word.owns = owns(framework, word.module);
 	word.weighs = takes_weights(word.says);
 	word.creates = creates(word.says);
+	word.in_place = word.says && *word.says && word.says[strlen(word.says) - 1] == '_';
 	word.compiled = is_compiled(word.says);
 	for (uint32_t r = range; r != TIMELINE_NO_RANGE && !word.compiled; r = framework->ranges[r].parent)
 		word.compiled = is_compiled(name_of(framework, r)->name);

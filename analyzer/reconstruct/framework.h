@@ -33,6 +33,7 @@ struct framework_word {
 	bool owns;           /* the module has parameters of its own, as far as is known */
 	bool weighs;         /* the operator is one that works with weights, as a product or a norm */
 	bool creates;        /* the operator makes a tensor of none (aten::arange): it never records gradients */
+	bool in_place;       /* the operator changes what it is given (aten::_foreach_lerp_) */
 	bool compiled;       /* in a compiled region: operators and modules are of the whole */
 };
 

@@ -88,15 +88,15 @@ static void find_evaluations(struct asking *a)
 }
 
 /* Between the last pass and the step, or where the program updates by itself, behind the last pass; or data flow sees
- * that parameters change, or averages of them. */
+ * that parameters change. Behind the step, what changes tensors in place: averages of the weights. */
 static bool is_of_update(const struct asking *a, uint32_t step)
 {
 	const bool changes = a->words[step].place == FRAMEWORK_NO_GRADIENTS &&
 			     (a->assign->graph.steps[step].update || a->assign->passes[step] == LAYER_AFTER);
 
 	if (a->before[step] == IN_UPDATE)
-		return changes;
-	return a->before[step] == IN_BACKWARD &&
+		return !a->evaluates[step] && (changes || a->words[step].in_place);
+	return a->before[step] == IN_BACKWARD && !a->words[step].module &&
 	       (a->behind[step] == IN_UPDATE || changes || (!a->updates && a->behind[step] == NO_ANCHOR));
 }
 
@@ -123,11 +123,13 @@ static enum layer_pass pass_of(const struct asking *a, uint32_t step)
 			       ? LAYER_FORWARD
 			       : LAYER_EVALUATION;
 	case FRAMEWORK_NO_GRADIENTS:
-		if (!word->module && is_of_update(a, step))
+		if (is_of_update(a, step))
 			return LAYER_AFTER;
 		if (!word->module && is_first_gradient(a, step))
 			return LAYER_BACKWARD;
-		if (!a->evaluates[step] && word->creates && (a->before[step] == IN_FORWARD || leads(a, step)))
+		if (!a->evaluates[step] &&
+			((a->before[step] == IN_FORWARD && a->behind[step] == IN_FORWARD) ||
+				(word->creates && (a->before[step] == IN_FORWARD || leads(a, step)))))
 			return LAYER_FORWARD;
 		return a->goes_back || !word->module ? LAYER_EVALUATION : LAYER_FORWARD;
 	case FRAMEWORK_AGAIN:
@@ -216,6 +218,13 @@ static void put_leading(struct asking *a, uint32_t first, uint32_t end, uint32_t
 			put(a, i, layer);
 }
 
+/* What brings a layer's parameters together is found by what it gathers, which comes before its module runs. */
+static bool gathers(const struct asking *a, uint32_t step)
+{
+	return a->words[step].place == FRAMEWORK_NO_GRADIENTS && a->assign->layers[step] != LAYER_NONE &&
+	       a->assign->reasons[step].layer == LAYER_RULE_GATHERS;
+}
+
 static void set_forward_layers(struct asking *a)
 {
 	uint32_t current = LAYER_NONE, leading = GRAPH_NONE;
@@ -227,7 +236,7 @@ static void set_forward_layers(struct asking *a)
 			current = LAYER_NONE;
 			leading = GRAPH_NONE;
 		}
-		if (!is_forward(a, i) || word->compiled)
+		if (!is_forward(a, i) || word->compiled || gathers(a, i))
 			continue;
 		if (word->owns) {
 			current = layer_of_module(a, i);
