@@ -73,6 +73,9 @@ void report_recording_json(const struct analysis *analysis, cJSON *object); /* a
 
 /* "Iterations: 29 of 30 used on each rank, found by the model's updates, confidence 100%." (report_found.c).
  * Where nothing repeats the recording stands as one, and nothing is said of how likely that is. */
+/* "Phases and layers: as PyTorch says them, for 99.8% of the computing time.", of the rank of which it says the least; "":
+ * it says nothing. */
+const char *report_told_text(const struct analysis *analysis, struct arena *arena);
 const char *report_iterations_text(const struct analysis *analysis, struct arena *arena);
 /* A sentence where all work goes forward, or all is communication; else "". */
 const char *report_direction_text(const struct analysis *analysis);

@@ -174,6 +174,27 @@ void report_candidates_json(const struct analysis *analysis, cJSON *object)
 	cJSON_AddNumberToObject(candidates, "repetitions", (double)least->candidates.passes);
 }
 
+/* Of the rank with the least. */
+static double least_told(const struct analysis *analysis)
+{
+	double least = 1;
+
+	for (size_t i = 0; i < analysis->worker_count; i++)
+		least = analysis->workers[i].layers.told < least ? analysis->workers[i].layers.told : least;
+	return analysis->worker_count ? least : 0;
+}
+
+const char *report_told_text(const struct analysis *analysis, struct arena *arena)
+{
+	const double told = least_told(analysis);
+
+	return told > 0 ? arena_format(arena,
+				  "Phases and layers: as PyTorch says them for %.1f%% of the computing time%s%s.", told * 100,
+				  analysis->worker_count > 1 ? ", on the rank with the minimum" : "",
+				  told < 0.9 ? "; the rest is inferred, and may be wrong" : "")
+			: "";
+}
+
 void report_found_json(const struct analysis *analysis, cJSON *object)
 {
 	const struct iteration_list *least = least_agreeing(analysis);
@@ -184,6 +205,10 @@ void report_found_json(const struct analysis *analysis, cJSON *object)
 		cJSON_AddNullToObject(object, "confidence");
 	else
 		cJSON_AddNumberToObject(object, "confidence", analysis_least_sure(analysis)->confidence);
+	if (least_told(analysis) > 0)
+		cJSON_AddNumberToObject(object, "told_by_framework", least_told(analysis));
+	else
+		cJSON_AddNullToObject(object, "told_by_framework");
 	if (!least)
 		return;
 	cJSON_AddStringToObject(object, "sequence_found_by", report_source_key(least->sequence));

@@ -192,6 +192,8 @@ static void print_head(struct run *run, FILE *out)
 		return;
 	left = count_left_out(analysis, &analysis->workers[0]);
 	print_paragraph(report_iterations_text(analysis, arena), 2, out);
+	if (*report_told_text(analysis, arena))
+		print_paragraph(report_told_text(analysis, arena), 2, out);
 	report_pace(analysis, out);
 	report_markers(analysis, out);
 	direction = report_direction_text(analysis);

@@ -77,6 +77,7 @@ struct layer_list {
 	struct layer_role *operation_roles; /* by operation of the timeline */
 	size_t followed_gathers;            /* all-gathers of that iteration whose parameters are followed */
 	enum layer_doubt doubt;
+	double told;  /* share of its computing time of which the framework says phase and layer; 0: of none */
 	bool is_step; /* by what its calls work on the iteration goes forward, back, and then updates; once */
 	bool given_again; /* the data say of some work that it is done again */
 	struct layer_part *parts;

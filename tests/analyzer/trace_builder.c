@@ -182,6 +182,38 @@ void builder_python(struct builder *builder, uint32_t operation, uint32_t flags,
 	entry(builder, PM_ENTRY_PYTHON, &body, sizeof(body), "", 0);
 }
 
+uint32_t builder_range(struct builder *builder, enum pm_range_scope scope, const char *name, const char *module,
+	const char *line)
+{
+	struct pm_entry_range body = {.number = ++builder->counts[PM_ENTRY_RANGE],
+		.scope = (uint16_t)scope,
+		.name = builder_string(builder, name),
+		.module = module ? builder_string(builder, module) : 0,
+		.line = line ? builder_string(builder, line) : 0};
+
+	entry(builder, PM_ENTRY_RANGE, &body, sizeof(body), "", 0);
+	return body.number;
+}
+
+void builder_in_range(struct builder *builder, uint32_t thread, uint64_t ticks, uint32_t range, uint32_t sequence,
+	uint16_t framework_thread)
+{
+	builder_record(builder, thread,
+		&(struct builder_record){.begin = ticks,
+			.end = ticks,
+			.op = range,
+			.sequence = sequence,
+			.queue = framework_thread,
+			.kind = PM_RECORD_RANGE});
+}
+
+void builder_range_window(struct builder *builder, bool recorded, uint64_t ticks)
+{
+	struct pm_entry_range_window body = {.recorded = recorded, .ticks = ticks};
+
+	entry(builder, PM_ENTRY_RANGE_WINDOW, &body, sizeof(body), "", 0);
+}
+
 void builder_addresses(struct builder *builder, const uint64_t *addresses, uint32_t count)
 {
 	struct pm_entry_addresses body = {builder->counts[PM_ENTRY_ADDRESSES] + 1, count};
@@ -276,6 +308,17 @@ static void lay_out(struct builder_bytes *slots, const struct builder_record *fr
 		base[clock] = from->begin;
 		add(slots, &(struct pm_base){.base = from->begin, .clock = clock, .kind = PM_RECORD_BASE},
 			sizeof(struct pm_base));
+	}
+	if (from->kind == PM_RECORD_RANGE) {
+		add(slots,
+			&(struct pm_range){.ticks = (uint32_t)(from->begin - base[clock]),
+				.range = from->op,
+				.sequence = from->sequence,
+				.thread = from->queue,
+				.kind = PM_RECORD_RANGE,
+				.flags = from->flags},
+			sizeof(struct pm_range));
+		return;
 	}
 	record.begin = (uint32_t)(from->begin - base[clock]);
 	for (uint32_t at = 0; at < from->packed_count; at += PM_TOUCH_BYTES) {

@@ -38,7 +38,7 @@ struct builder {
 	struct builder_bytes dictionary;
 	struct builder_bytes records[BUILDER_THREADS + 1]; /* by thread, from 1: struct builder_record */
 	struct builder_bytes file;                         /* after builder_finish */
-	uint32_t counts[16];                               /* numbers given so far, by enum pm_entry_type */
+	uint32_t counts[32];                               /* numbers given so far, by enum pm_entry_type */
 	uint32_t function_values[256];                     /* how many values, by function */
 	uint32_t correlation;
 	uint32_t records_per_chunk; /* 0: as many as the hook puts into one */
@@ -77,6 +77,15 @@ void builder_placed(struct builder *builder, uint32_t operation, uint32_t base);
 /* Where in Python it was called (struct pm_entry_python); NULL: not known. */
 void builder_python(struct builder *builder, uint32_t operation, uint32_t flags, const char *innermost,
 	const char *outermost);
+
+/* A distinct range; NULL: of no module, or line. */
+uint32_t builder_range(struct builder *builder, enum pm_range_scope scope, const char *name, const char *module,
+	const char *line);
+/* The thread enters it (range 0: leaves the innermost). Version 3 alone has them. */
+void builder_in_range(struct builder *builder, uint32_t thread, uint64_t ticks, uint32_t range, uint32_t sequence,
+	uint16_t framework_thread);
+/* Operators and nodes are recorded from here on, or no more. */
+void builder_range_window(struct builder *builder, bool recorded, uint64_t ticks);
 
 /* A call on a thread; with a device interval where device_end_ns is not 0. Its correlation is then
  * builder.correlation. */

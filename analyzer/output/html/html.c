@@ -74,8 +74,8 @@ static void write_head(struct html_page *page, const struct html_run *run)
 		analysis->timeline.process_count == 1 ? "" : "es", analysis->worker_count,
 		pm_text_plural(analysis->worker_count));
 	if (analysis->worker_count)
-		fprintf(page->out, "%s %s ", report_iterations_text(analysis, &page->arena),
-			report_direction_text(analysis));
+		fprintf(page->out, "%s %s %s ", report_iterations_text(analysis, &page->arena),
+			report_told_text(analysis, &page->arena), report_direction_text(analysis));
 	if (run_device(&run->run->analysis.timeline))
 		fprintf(page->out, "<strong>Device: %s.</strong> ",
 			html_escape(page, run_device(&run->run->analysis.timeline)));

@@ -1,0 +1,226 @@
+/*
+ * What PyTorch says of calls, from ranges alone: which operator made a node, whose parameter's gradient one puts down,
+ * what the engine does behind a node, recomputation, the optimizer's step, what records no gradients; and ranges that
+ * break off.
+ */
+#include "check.h"
+#include "reconstruct/framework.h"
+#include "timeline/timeline_read.h"
+#include "trace_builder.h"
+
+#include <err.h>
+#include <string.h>
+
+#define MAIN 1 /* threads */
+#define ENGINE 2
+#define NONE PM_RANGE_NO_SEQUENCE
+
+struct program {
+	struct builder builder;
+	uint32_t launch, queue, call_count;
+	uint64_t now;
+};
+
+static uint32_t operator(struct program *p, const char *name, const char *module)
+{
+	return builder_range(&p->builder, PM_RANGE_OPERATOR, name, module, NULL);
+}
+
+static uint32_t node(struct program *p, const char *name)
+{
+	return builder_range(&p->builder, PM_RANGE_NODE, name, NULL, NULL);
+}
+
+static void enter(struct program *p, uint32_t thread, uint32_t range, uint32_t sequence, uint16_t framework_thread)
+{
+	builder_in_range(&p->builder, thread, p->now += 10, range, sequence, framework_thread);
+}
+
+static void leave(struct program *p, uint32_t thread)
+{
+	builder_in_range(&p->builder, thread, p->now += 10, 0, 0, 0);
+}
+
+/* Answers the number of the call, in order of time. */
+static uint32_t launch(struct program *p, uint32_t thread)
+{
+	p->now += 10;
+	builder_call(&p->builder, thread, p->now, p->now + 5, p->launch, p->queue, 0, p->now + 20, p->now + 30);
+	p->now += 40;
+	return p->call_count++;
+}
+
+/* An operator that launches once. */
+static uint32_t run(struct program *p, uint32_t thread, uint32_t range, uint32_t sequence, uint16_t framework_thread)
+{
+	uint32_t call;
+
+	enter(p, thread, range, sequence, framework_thread);
+	call = launch(p, thread);
+	leave(p, thread);
+	return call;
+}
+
+/* The engine evaluates a node: one launch in it, and one behind it, which is the call after the one that is answered. */
+static uint32_t evaluate(struct program *p, uint32_t outer, uint32_t inner, uint32_t sequence)
+{
+	uint32_t call;
+
+	enter(p, ENGINE, outer, NONE, 7);
+	call = run(p, ENGINE, inner, sequence, 1);
+	launch(p, ENGINE);
+	leave(p, ENGINE);
+	return call;
+}
+
+static void begin(struct program *p)
+{
+	memset(p, 0, sizeof(*p));
+	builder_init(&p->builder);
+	p->builder.header.version = PM_VERSION_WHOLE;
+	p->now = 100000;
+	p->launch = builder_operation(&p->builder, builder_function(&p->builder, "cudart LAUNCH cudaLaunchKernel int:x"), 0,
+		(const uint64_t[]){1});
+	p->queue = builder_queue(&p->builder, 0, 0);
+	builder_range_window(&p->builder, true, p->now);
+}
+
+static void read_program(struct program *p, struct timeline *timeline)
+{
+	struct trace trace;
+
+	builder_finish(&p->builder);
+	if (trace_parse(&trace, "t", p->builder.file.data, p->builder.file.size) < 0)
+		errx(1, "%s", trace.error);
+	CHECK(!trace.trouble, "%s", trace.trouble);
+	timeline_init(timeline);
+	timeline_add(timeline, &trace);
+	trace_close(&trace);
+	builder_free(&p->builder);
+	timeline_settle(timeline);
+}
+
+static void check_word(const struct framework *framework, uint32_t call, enum framework_place place, const char *module,
+	const char *what)
+{
+	const struct framework_word word = framework_word(framework, call);
+
+	CHECK(word.place == place, "%s: place %d, expected %d", what, (int)word.place, (int)place);
+	CHECK(module ? word.module && strcmp(word.module, module) == 0 : !word.module, "%s: of module %s, expected %s",
+		what, word.module ? word.module : "none", module ? module : "none");
+}
+
+/* One step of two layers with an activation between. */
+static void check_step(void)
+{
+	struct program p;
+	struct timeline timeline;
+	struct framework *framework;
+	uint32_t linear_0, relu, linear_2, arange, loss, ones, back_2, gradient, back_1, clip, step, engine, outside;
+
+	begin(&p);
+	engine = operator(&p, "autograd::engine::evaluate_function: AddmmBackward0", NULL);
+	arange = run(&p, MAIN, operator(&p, "aten::arange", "net"), NONE, 1);
+	linear_0 = run(&p, MAIN, operator(&p, "aten::linear", "net.0"), 5, 1);
+	relu = run(&p, MAIN, operator(&p, "aten::relu", "net.1"), 6, 1);
+	linear_2 = run(&p, MAIN, operator(&p, "aten::linear", "net.2"), 7, 1);
+	loss = run(&p, MAIN, operator(&p, "aten::mse_loss", NULL), 9, 1);
+	run(&p, MAIN, operator(&p, "aten::detach", NULL), 10, 1);
+	ones = run(&p, MAIN, operator(&p, "aten::ones_like", NULL), NONE, 1);
+	back_2 = evaluate(&p, engine, node(&p, "AddmmBackward0"), 8);
+	gradient = evaluate(&p, engine, node(&p, "torch::autograd::AccumulateGrad"), NONE);
+	back_1 = evaluate(&p, engine, node(&p, "ReluBackward0"), 6);
+	clip = run(&p, MAIN, operator(&p, "aten::_foreach_norm", NULL), NONE, 1);
+	enter(&p, MAIN, builder_range(&p.builder, PM_RANGE_USER, "Optimizer.step#SGD.step", NULL, "train (train.py:9)"),
+		NONE, 1);
+	step = run(&p, MAIN, operator(&p, "aten::_foreach_add_", NULL), NONE, 1);
+	leave(&p, MAIN);
+	outside = launch(&p, MAIN);
+	read_program(&p, &timeline);
+	framework = framework_read(&timeline, &timeline.processes[0]);
+	CHECK(framework, "nothing is said");
+	check_word(framework, arange, FRAMEWORK_NO_GRADIENTS, "net", "positions");
+	check_word(framework, linear_0, FRAMEWORK_FORWARD, "net.0", "first layer");
+	check_word(framework, relu, FRAMEWORK_FORWARD, "net.1", "activation");
+	check_word(framework, linear_2, FRAMEWORK_FORWARD, "net.2", "last layer");
+	check_word(framework, loss, FRAMEWORK_FORWARD, NULL, "loss");
+	check_word(framework, ones, FRAMEWORK_NO_GRADIENTS, NULL, "first gradient");
+	check_word(framework, back_2, FRAMEWORK_BACKWARD, "net.2", "second node of an operator");
+	check_word(framework, back_2 + 1, FRAMEWORK_BACKWARD, "net.2", "what the engine adds behind a node");
+	check_word(framework, gradient, FRAMEWORK_BACKWARD, "net.2", "a parameter's gradient");
+	check_word(framework, back_1, FRAMEWORK_BACKWARD, "net.1", "node of an activation");
+	check_word(framework, clip, FRAMEWORK_NO_GRADIENTS, NULL, "clipping");
+	check_word(framework, step, FRAMEWORK_UPDATE, NULL, "step");
+	check_word(framework, outside, FRAMEWORK_SILENT, NULL, "outside");
+	CHECK(framework_word(framework, linear_2).owns && !framework_word(framework, relu).owns, "which modules own parameters");
+	CHECK(framework_word(framework, arange).creates && framework_word(framework, step).in_place, "kinds of operators");
+	CHECK(framework_was_asked(framework, 100000, 200000) && !framework_was_asked(framework, 0, 200000), "when asked");
+	framework_free(framework);
+	timeline_free(&timeline);
+}
+
+/* A checkpoint: the node runs its operators again, on the engine's thread, whose numbers are its own. */
+static void check_again(void)
+{
+	struct program p;
+	struct timeline timeline;
+	struct framework *framework;
+	uint32_t again, inner, engine, checkpoint, linear, other;
+
+	begin(&p);
+	engine = operator(&p, "autograd::engine::evaluate_function: CheckpointFunctionBackward", NULL);
+	linear = operator(&p, "aten::linear", "net.3");
+	run(&p, MAIN, operator(&p, "CheckpointFunction", "net"), 5, 1);
+	run(&p, MAIN, operator(&p, "aten::linear", "head"), 6, 1);
+	checkpoint = node(&p, "CheckpointFunctionBackward");
+	enter(&p, ENGINE, engine, NONE, 7);
+	enter(&p, ENGINE, checkpoint, 5, 1);
+	again = run(&p, ENGINE, linear, 0, 7);
+	enter(&p, ENGINE, engine, NONE, 7);
+	inner = run(&p, ENGINE, node(&p, "AddmmBackward0"), 0, 7);
+	leave(&p, ENGINE);
+	other = launch(&p, ENGINE);
+	leave(&p, ENGINE);
+	leave(&p, ENGINE);
+	read_program(&p, &timeline);
+	framework = framework_read(&timeline, &timeline.processes[0]);
+	check_word(framework, again, FRAMEWORK_AGAIN, "net.3", "operator that runs again");
+	check_word(framework, inner, FRAMEWORK_BACKWARD, "net.3", "node within");
+	check_word(framework, other, FRAMEWORK_BACKWARD, "net", "the checkpoint's own");
+	framework_free(framework);
+	timeline_free(&timeline);
+}
+
+/* An end without a begin closes nothing; a begin without an end is open to the end of the data, and no call before it
+ * is in it. */
+static void check_broken(void)
+{
+	struct program p;
+	struct timeline timeline;
+	uint32_t before, within, range;
+	const struct timeline_process *process;
+
+	begin(&p);
+	range = operator(&p, "aten::linear", "net");
+	leave(&p, MAIN);
+	before = launch(&p, MAIN);
+	enter(&p, MAIN, range, 1, 1);
+	within = launch(&p, MAIN);
+	read_program(&p, &timeline);
+	process = &timeline.processes[0];
+	CHECK(process->range_count == 1, "%u ranges", process->range_count);
+	CHECK(timeline_range_at(&timeline, process, MAIN, timeline_call(&timeline, before).begin_ns) == TIMELINE_NO_RANGE,
+		"in a range before it begins");
+	CHECK(timeline_range_at(&timeline, process, MAIN, timeline_call(&timeline, within).begin_ns) == 0, "not in it");
+	CHECK(timeline_range_at(&timeline, process, ENGINE, timeline_call(&timeline, within).begin_ns) == TIMELINE_NO_RANGE,
+		"in another thread's");
+	timeline_free(&timeline);
+}
+
+int main(void)
+{
+	check_step();
+	check_again();
+	check_broken();
+	return check_end();
+}
