@@ -122,9 +122,6 @@ static void take_thread(struct timeline_join *join, uint16_t thread)
 		lost = chunk->lost_records;
 		take_chunk(&lane, chunk);
 	}
-	if (!trace->ended)
-		return;
-	break_off(&lane);
 }
 
 void timeline_range_fill(struct timeline_join *join)
