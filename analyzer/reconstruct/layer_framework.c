@@ -174,6 +174,40 @@ static void set_passes(struct asking *a)
 	}
 }
 
+/* Behind the name of the outermost module, which is that of a variable, and may be another at another time; NULL: there is
+ * nothing behind it. */
+static const char *below_root(const char *module)
+{
+	const char *dot = strchr(module, '.');
+
+	return dot ? dot + 1 : NULL;
+}
+
+/* Is the outermost module's name that of its class, for want of a variable's? Variables begin with small letters. */
+static bool is_class_name(const char *module)
+{
+	return *module >= 'A' && *module <= 'Z';
+}
+
+/* The only layer with this path where the outermost module has the name of its class, here or there; else LAYER_NONE. */
+static uint32_t layer_below_root(const struct layer_list *list, const char *module)
+{
+	const char *below = below_root(module);
+	uint32_t found = LAYER_NONE;
+
+	for (uint32_t layer = 0; below && layer < list->count; layer++) {
+		const char *other = below_root(list->items[layer].module);
+
+		if (!other || is_class_name(module) == is_class_name(list->items[layer].module) ||
+			!layer_same_module(other, below))
+			continue;
+		if (found != LAYER_NONE)
+			return LAYER_NONE;
+		found = layer;
+	}
+	return found;
+}
+
 /* The layer of a module that has parameters. What data flow took for a layer without a name gets this one. */
 static uint32_t layer_of_module(struct asking *a, uint32_t step)
 {
@@ -187,6 +221,12 @@ static uint32_t layer_of_module(struct asking *a, uint32_t step)
 	for (layer = 0; layer < list->count; layer++)
 		if (layer_same_module(list->items[layer].module, module))
 			return layer;
+	layer = layer_below_root(list, module);
+	if (layer != LAYER_NONE) {
+		if (!is_class_name(module))
+			list->items[layer].module = arena_text(&list->arena, module, strlen(module));
+		return layer;
+	}
 	if (found != LAYER_NONE && !*list->items[found].module) {
 		layer = found;
 	} else {
