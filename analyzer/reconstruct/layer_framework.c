@@ -328,6 +328,35 @@ static void set_backward_layers(struct asking *a)
 	}
 }
 
+/* The length of the name of the outermost module. */
+static size_t root_length(const char *module)
+{
+	return strcspn(module, ".");
+}
+
+/* Where all layers but those with a class's name have the same outermost module, it is theirs too. */
+static void name_roots(struct layer_list *list)
+{
+	const char *root = NULL;
+
+	for (uint32_t l = 0; l < list->count; l++) {
+		const char *module = list->items[l].module;
+
+		if (!*module || is_class_name(module))
+			continue;
+		if (root && (root_length(root) != root_length(module) || strncmp(root, module, root_length(root)) != 0))
+			return;
+		root = module;
+	}
+	for (uint32_t l = 0; l < list->count && root; l++) {
+		const char *below = is_class_name(list->items[l].module) ? below_root(list->items[l].module) : NULL;
+
+		if (below)
+			list->items[l].module =
+				arena_format(&list->arena, "%.*s.%s", (int)root_length(root), root, below);
+	}
+}
+
 /* ---- the order of layers: that in which passes come to them ---- */
 
 struct order {
@@ -436,6 +465,7 @@ void layer_framework(struct layer_assign *assign)
 	set_passes(&a);
 	set_forward_layers(&a);
 	set_backward_layers(&a);
+	name_roots(assign->list);
 	if (assign->list->count)
 		sort_layers(assign);
 	free(a.words);
