@@ -15,37 +15,14 @@ import threading
 import torch
 
 
-class Truth:
-    def __init__(self, model, optimizer, name="model", hooks=True):
+class Labels:
+    """What softgpu is told, by thread: the phase and the module that its calls are of."""
+
+    def __init__(self):
         self.library = ctypes.CDLL("libsoftgpu.so")
-        self.step_number, self.kept, self.stack, self.labelled = 0, {}, [], set()
+        self.step_number, self.kept, self.stack = 0, {}, []
         self.node = threading.local()
         self.owner, self.shared = {}, {}
-        for path, module in model.named_modules(remove_duplicate=False):
-            path = name + "." + path if path else name
-            if hooks:
-                module.register_forward_pre_hook(functools.partial(self.enter, path), prepend=True)
-                module.register_forward_hook(functools.partial(self.leave, path), always_call=True)
-            for parameter in module.parameters(recurse=False):
-                if self.owner.setdefault(parameter, path) != path:
-                    self.shared[path] = self.owner[parameter]
-        self.write_modules(model, name)
-        for each in optimizer if isinstance(optimizer, list) else [optimizer]:
-            each.register_step_pre_hook(lambda *_: self.say("update", ""))
-            each.register_step_post_hook(lambda *_: self.say("other", ""))
-
-    def write_modules(self, model, name):
-        """The modules that have parameters, with sizes where they say them and how many parameters, beside the log of rank 0; and which have those of another."""
-        log = os.environ.get("SOFTGPU_TRUTH", "")
-        if log and os.environ.get("RANK", "0") == "0":
-            with open(log.replace("%r", "0") + ".modules", "w") as file:
-                for path in dict.fromkeys(self.owner.values()):
-                    module = model.get_submodule(path[len(name) + 1:])
-                    count = sum(p.numel() for p in module.parameters(recurse=False))
-                    file.write("%s\t%s\t%d\n" % (path, self.sizes(module), count))
-            with open(log.replace("%r", "0") + ".shared", "w") as file:
-                for pair in self.shared.items():
-                    file.write("%s\t%s\n" % pair)
 
     @staticmethod
     def sizes(module):
@@ -66,22 +43,6 @@ class Truth:
 
     def begin_step(self):
         self.step_number += 1
-        self.labelled.clear()
-        self.say("other", "")
-
-    def begin_loss(self):
-        self.say("forward", "loss")
-
-    def begin_backward(self, loss):
-        """Between the loss and loss.backward(): the nodes that no module has made are the loss's."""
-        self.label(loss, "loss")
-        self.say("backward", "loss")
-
-    def begin_update(self):
-        """Of what an optimizer's hooks do not see: a mean of the parameters. It ends as the backward pass does."""
-        self.say("update", "")
-
-    def end_backward(self):
         self.say("other", "")
 
     def enter(self, path, module, inputs):
@@ -114,11 +75,11 @@ class Truth:
         nodes = [tensor.grad_fn]
         while nodes:
             node = nodes.pop()
-            if node is None or node in self.labelled:
+            if node is None or "layer" in node.metadata:
                 continue
-            self.labelled.add(node)
             parameter = getattr(node, "variable", None)
             place = path if parameter is None else self.owner.get(parameter, path)
+            node.metadata["layer"] = place
             node.register_prehook(functools.partial(self.backward, place))
             node.register_hook(self.backward_sum)
             nodes += [next_node for next_node, _ in node.next_functions]
@@ -130,3 +91,50 @@ class Truth:
     def backward_sum(self, *_):
         """Behind a node autograd adds its results to those of others: the work of none of them."""
         self.say("backward", "sum")
+
+
+class Truth(Labels):
+    """Of a program that says itself what it does: what the hooks of its model and its optimizers do not see it tells this."""
+
+    def __init__(self, model, optimizer, name="model", hooks=True):
+        super().__init__()
+        for path, module in model.named_modules(remove_duplicate=False):
+            path = name + "." + path if path else name
+            if hooks:
+                module.register_forward_pre_hook(functools.partial(self.enter, path), prepend=True)
+                module.register_forward_hook(functools.partial(self.leave, path), always_call=True)
+            for parameter in module.parameters(recurse=False):
+                if self.owner.setdefault(parameter, path) != path:
+                    self.shared[path] = self.owner[parameter]
+        self.write_modules(model, name)
+        for each in optimizer if isinstance(optimizer, list) else [optimizer]:
+            each.register_step_pre_hook(lambda *_: self.say("update", ""))
+            each.register_step_post_hook(lambda *_: self.say("other", ""))
+
+    def write_modules(self, model, name):
+        """The modules that have parameters, with sizes where they say them and how many parameters, beside the log of rank 0; and which have those of another."""
+        log = os.environ.get("SOFTGPU_TRUTH", "")
+        if log and os.environ.get("RANK", "0") == "0":
+            with open(log.replace("%r", "0") + ".modules", "w") as file:
+                for path in dict.fromkeys(self.owner.values()):
+                    module = model.get_submodule(path[len(name) + 1:])
+                    count = sum(p.numel() for p in module.parameters(recurse=False))
+                    file.write("%s\t%s\t%d\n" % (path, self.sizes(module), count))
+            with open(log.replace("%r", "0") + ".shared", "w") as file:
+                for pair in self.shared.items():
+                    file.write("%s\t%s\n" % pair)
+
+    def begin_loss(self):
+        self.say("forward", "loss")
+
+    def begin_backward(self, loss):
+        """Between the loss and loss.backward(): the nodes that no module has made are the loss's."""
+        self.label(loss, "loss")
+        self.say("backward", "loss")
+
+    def begin_update(self):
+        """Of what an optimizer's hooks do not see: a mean of the parameters. It ends as the backward pass does."""
+        self.say("update", "")
+
+    def end_backward(self):
+        self.say("other", "")
