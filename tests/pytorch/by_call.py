@@ -24,8 +24,8 @@ import subprocess
 import sys
 
 ALIGN_NEAR = 60  # calls
-MOST_PARTS = 8
-QUIET = ("other", "h2d", "md", "io")  # what pmanalyze calls work that the program says is of no phase
+ROWS_MOST = 12  # of a call
+QUIET = ("other", "evaluation", "h2d", "md", "io")  # what pmanalyze calls work that the program says is of no phase
 Row = collections.namedtuple("Row", "kind ns phase layer op")
 
 
@@ -79,31 +79,46 @@ def key(kind, ns):
     return kind, 0 if kind == "comm" else round(ns)
 
 
-def align(rows, calls):
-    """Pairs of a row and a call: the common subsequence with the most time, for layers that are alike look the same, and what
-    other queues do between is not in the same order. A row's call is not farther from its place than some."""
-    ours, theirs = [key(r.kind, r.ns) for r in rows], [key(c["kind"], c["time_ns"]) for c in calls]
-    width = ALIGN_NEAR + abs(len(ours) - len(theirs))
-    best, steps = {}, []  # of what begins with a row: by call, the time that can be paired
-    for i in range(len(ours) - 1, -1, -1):
-        this, low, high = {}, max(0, i - width), min(len(theirs), i + width)
-        for j in range(high - 1, low - 1, -1):
-            this[j] = max(best.get(j, 0), this.get(j + 1, 0), best.get(j + 1, 0) + 1 + ours[i][1] if ours[i] == theirs[j] else 0)
-        steps.append(best)
-        best = this
-    steps.append(best)
-    steps.reverse()
+def calls_from(rows, i):
+    """What a call may be that begins with this row: how many rows, by its key. A library's call may be several kernels and settings."""
+    found, ns = {key(rows[i].kind, rows[i].ns): 1}, rows[i].ns
+    for count in range(2, ROWS_MOST + 1):
+        if i + count > len(rows) or rows[i + count - 1][2:] != rows[i][2:] or rows[i].kind == "comm":
+            break
+        ns += rows[i + count - 1].ns
+        found.setdefault(key("kernel", ns), count)
+    return found
+
+
+def pair_up(starts, theirs, best):
+    """Indices of a row and a call, and the number of rows: the way through what can be paired at best."""
     pairs, i, j = [], 0, 0
-    while i < len(ours) and j < len(theirs):
-        here = steps[i].get(j, 0)
-        if ours[i] == theirs[j] and here == steps[i + 1].get(j + 1, 0) + 1 + ours[i][1]:
-            pairs.append((rows[i], calls[j], i))
-            i, j = i + 1, j + 1
-        elif here == steps[i + 1].get(j, 0):
+    while i < len(starts) and j < len(theirs):
+        here, count = best[i].get(j, 0), starts[i].get(theirs[j])
+        if here == best[i + 1].get(j, 0):
             i += 1
+        elif count and here == best[i + count].get(j + 1, 0) + 1 + theirs[j][1]:
+            pairs.append((i, j, count))
+            i, j = i + count, j + 1
         else:
             j += 1
     return pairs
+
+
+def align(rows, calls):
+    """Triples of a row, which is the sum of a call's, a call, and the row's index: the common subsequence with the most time, for layers that
+    are alike look the same, and what other queues do between is not in the same order. A row's call is not farther from its place than some."""
+    starts, theirs = [calls_from(rows, i) for i in range(len(rows))], [key(c["kind"], c["time_ns"]) for c in calls]
+    width, slope = ALIGN_NEAR + abs(len(rows) - len(calls)) // 4, len(calls) / max(len(rows), 1)
+    best = [{}] * (len(rows) + 1)  # of what begins with a row: by call, the time that can be paired
+    for i in range(len(rows) - 1, -1, -1):
+        this, low, high = {}, max(0, int(slope * i) - width), min(len(theirs), int(slope * i) + width)
+        for j in range(high - 1, low - 1, -1):
+            count = starts[i].get(theirs[j])
+            paired = best[i + count].get(j + 1, 0) + 1 + theirs[j][1] if count else 0
+            this[j] = max(best[i + 1].get(j, 0), this.get(j + 1, 0), paired)
+        best[i] = this
+    return [(rows[i]._replace(ns=sum(r.ns for r in rows[i:i + count])), calls[j], i) for i, j, count in pair_up(starts, theirs, best)]
 
 
 def own_layers(row, modules):
@@ -122,6 +137,13 @@ def around(rows, modules):
     return found
 
 
+def is_phase(row, call):
+    """Of "update?" and "forward?" (inject/README.md) either is right: that phase, or none."""
+    phase = row.phase.rstrip("?")
+    passes = phase in ("forward", "backward", "update")
+    return passes and call["phase"] == phase or (row.phase.endswith("?") or not passes) and call["phase"] in QUIET
+
+
 def is_layer(row, call, modules, beside):
     """Is the call's layer the one that the program says?"""
     if row.layer == "loss" and call["layer"] == "softmax":  # what a trainer in C calls it, and what it does
@@ -130,35 +152,17 @@ def is_layer(row, call, modules, beside):
     others = set(row.layer.split("|")) - own
     if call["layer"] in own or not others:
         return call["layer"] in own
-    return not call["layer"] or call["layer"] in others or call["layer"] in beside or any(call["layer"].startswith(layer + ".") for layer in others)
-
-
-def join_parts(rows, calls):
-    """A library's call may launch several kernels, each a row: rows of one function together where no call takes the time of the first
-    alone, but one takes that of all."""
-    times, joined, i = {key(c["kind"], c["time_ns"]) for c in calls}, [], 0
-    while i < len(rows):
-        row, ns, end = rows[i], rows[i].ns, i + 1
-        while key(row.kind, ns) not in times and end < min(len(rows), i + MOST_PARTS) and rows[end].op == row.op:
-            ns, end = ns + rows[end].ns, end + 1
-        if key(row.kind, ns) in times and end > i + 1:
-            joined.append(row._replace(ns=ns))
-            i = end
-        else:
-            joined.append(row)
-            i += 1
-    return joined
+    return not call["layer"] or call["layer"] in beside | others or any(call["layer"].startswith(layer + ".") for layer in others)
 
 
 def judge(rows, calls, modules):
     """Fields in percent, and what is wrong by rule."""
-    rows = join_parts(rows, calls)
     beside, wrong = around(rows, modules), collections.Counter()
     time = collections.Counter(all=sum(r.ns for r in rows if r.kind != "comm"))
     for row, call, i in align(rows, calls):
         if row.kind == "comm":
             continue
-        phase = call["phase"] == row.phase or (row.phase not in ("forward", "backward", "update") and call["phase"] in QUIET)
+        phase = is_phase(row, call)
         passes = row.phase in ("forward", "backward") and row.layer != "sum"
         layer = not passes or is_layer(row, call, modules, beside[i])
         time["compared"] += row.ns
@@ -176,15 +180,20 @@ def judge(rows, calls, modules):
     return fields, wrong, time["compared"]
 
 
+def read_modules(truth, steps):
+    """Those with parameters, as the program names them."""
+    try:
+        with open(truth + ".modules") as file:
+            return {plain(line.split("\t")[0]) for line in file}
+    except FileNotFoundError:
+        return {row.layer for rows in steps.values() for row in rows} - {""}
+
+
 def compare(bin_folder, run, truth):
     """(fields, what is wrong by rule) of the step that the iteration is most like."""
     read_shared(truth)
     steps, calls, best = read_truth(truth), read_calls(bin_folder, run), None
-    try:
-        with open(truth + ".modules") as file:
-            modules = {plain(line.split("\t")[0]) for line in file}
-    except FileNotFoundError:
-        modules = {row.layer for rows in steps.values() for row in rows} - {""}
+    modules = read_modules(truth, steps)
     for number in sorted(steps)[2:]:
         found = judge(steps[number], calls, modules)
         if not best or found[2] > best[2]:
