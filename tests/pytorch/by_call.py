@@ -141,6 +141,8 @@ def is_phase(row, call):
     """Of "update?" and "forward?" (inject/README.md) either is right: that phase, or none."""
     phase = row.phase.rstrip("?")
     passes = phase in ("forward", "backward", "update")
+    if row.kind == "copy" and phase == "forward" and call["phase"] == "h2d":  # of numbers that the loss needs: both are true
+        return True
     return passes and call["phase"] == phase or (row.phase.endswith("?") or not passes) and call["phase"] in QUIET
 
 
