@@ -24,9 +24,10 @@ import subprocess
 import sys
 
 ALIGN_NEAR = 60  # calls
+CELLS_MOST = 100000  # of the table of pairs, beside those
 ROWS_MOST = 12  # of a call
 QUIET = ("other", "evaluation", "h2d", "md", "io")  # what pmanalyze calls work that the program says is of no phase
-Row = collections.namedtuple("Row", "kind ns phase layer op")
+Row = collections.namedtuple("Row", "kind ns phase layer op stream")
 
 
 shared = {}  # modules whose parameter another one has too: one layer, under either name
@@ -59,7 +60,7 @@ def read_truth(path):
                 continue
             shared = row["kind"] == "link" or row["op"].startswith("nccl")
             steps[int(step)].append(Row("comm" if shared else row["kind"], int(row["end_ns"]) - int(row["begin_ns"]),
-                                        "communication" if shared else phase or "other", plain(row["layer"]), row["op"]))
+                                        "communication" if shared else phase or "other", plain(row["layer"]), row["op"], row["stream"]))
     return steps
 
 
@@ -105,11 +106,11 @@ def pair_up(starts, theirs, best):
     return pairs
 
 
-def align(rows, calls):
-    """Triples of a row, which is the sum of a call's, a call, and the row's index: the common subsequence with the most time, for layers that
-    are alike look the same, and what other queues do between is not in the same order. A row's call is not farther from its place than some."""
+def align_stream(rows, calls):
+    """Triples of the indices of a row and a call, and the number of the call's rows: the common subsequence with the most time, for layers that
+    are alike look the same. A row's call is not farther from its place than some."""
     starts, theirs = [calls_from(rows, i) for i in range(len(rows))], [key(c["kind"], c["time_ns"]) for c in calls]
-    width, slope = ALIGN_NEAR + abs(len(rows) - len(calls)) // 4, len(calls) / max(len(rows), 1)
+    width, slope = ALIGN_NEAR + min(abs(len(rows) - len(calls)), CELLS_MOST // max(len(rows), 1)), len(calls) / max(len(rows), 1)
     best = [{}] * (len(rows) + 1)  # of what begins with a row: by call, the time that can be paired
     for i in range(len(rows) - 1, -1, -1):
         this, low, high = {}, max(0, int(slope * i) - width), min(len(theirs), int(slope * i) + width)
@@ -118,7 +119,23 @@ def align(rows, calls):
             paired = best[i + count].get(j + 1, 0) + 1 + theirs[j][1] if count else 0
             this[j] = max(best[i + 1].get(j, 0), this.get(j + 1, 0), paired)
         best[i] = this
-    return [(rows[i]._replace(ns=sum(r.ns for r in rows[i:i + count])), calls[j], i) for i, j, count in pair_up(starts, theirs, best)]
+    return pair_up(starts, theirs, best)
+
+
+def align(rows, calls):
+    """Triples of a row, which is the sum of a call's, a call, and the row's index. Streams one by one, that with the most time first: what one does
+    between another's work is not in the same order in both."""
+    streams, triples = collections.defaultdict(list), []
+    for i, row in enumerate(rows):
+        streams["comm" if row.kind == "comm" else row.stream].append(i)
+    for places in sorted(streams.values(), key=lambda p: -sum(rows[i].ns for i in p if rows[i].kind != "comm")):
+        pairs = align_stream([rows[i] for i in places], calls)
+        for i, j, count in pairs:
+            own = [rows[k] for k in places[i:i + count]]
+            triples.append((own[0]._replace(ns=sum(row.ns for row in own)), calls[j], places[i]))
+        taken = {j for _, j, _ in pairs}
+        calls = [call for j, call in enumerate(calls) if j not in taken]
+    return sorted(triples, key=lambda triple: triple[2])
 
 
 def own_layers(row, modules):
@@ -127,13 +144,15 @@ def own_layers(row, modules):
 
 
 def around(rows, modules):
-    """By row: the layers with parameters before and behind it, in its phase."""
+    """By row: the layers with parameters before and behind it, in its phase, and the modules that run before and behind."""
     found = [set() for _ in rows]
     for order in (range(len(rows)), reversed(range(len(rows)))):
-        last = {}
+        last, module = {}, {}
         for i in order:
-            last[rows[i].phase] = own_layers(rows[i], modules) or last.get(rows[i].phase, {""})
-            found[i] |= last[rows[i].phase]
+            phase = rows[i].phase
+            last[phase] = own_layers(rows[i], modules) or last.get(phase, {""})
+            module[phase] = rows[i].layer if rows[i].layer not in ("loss", "sum") else module.get(phase, "")
+            found[i] |= last[phase] | {module[phase]}
     return found
 
 
@@ -173,7 +192,7 @@ def judge(rows, calls, modules):
         time["layer"] += (passes and layer) * row.ns
         time["right"] += (phase and layer) * row.ns
         if not phase:
-            wrong["phase by %s: %s is %s" % (call["phase_by"], row.phase, call["phase"])] += row.ns
+            wrong["phase by %s: %s of %s is %s (%s)" % (call["phase_by"], row.phase, row.layer or "none", call["phase"], call["call"])] += row.ns
         elif not layer:
             wrong["layer by %s: %s of %s is %s (%s)" % (call["layer_by"], row.phase, row.layer or "none", call["layer"], call["call"])] += row.ns
     share = lambda part, whole: "%.1f" % (100 * time[part] / time[whole]) if time[whole] else "-"

@@ -58,6 +58,8 @@ class Injected(truth.Labels):
             root, name = injected_names.find_root(module, sys._getframe(2))
             name = injected_names.unused(name, {path.split(".")[0] for path in self.paths.values()})
             for path, part in root.named_modules():
+                if isinstance(part, (torch.nn.ParameterList, torch.nn.ParameterDict)):
+                    path = path.rpartition(".")[0]  # whose forward uses them
                 self.add(part, name + "." + path if path else name)
         return self.paths[module]
 
@@ -66,7 +68,8 @@ class Injected(truth.Labels):
         mine = list(module.parameters(recurse=False))
         owners = [self.owner.setdefault(parameter, path) for parameter in mine]
         if mine and path in owners:
-            self.modules[path] = (self.sizes(module), sum(p.numel() for p in mine))
+            count = self.modules.get(path, ("", 0))[1]
+            self.modules[path] = (self.sizes(module), count + sum(p.numel() for p in mine))
         elif mine:  # all are another's, as of a head with the weights of the embeddings
             self.shared[path] = owners[0]
 
@@ -121,7 +124,8 @@ class Injected(truth.Labels):
                 result = function(tensors_of, *arguments, **named)
             finally:
                 self.passes -= 1
-                self.say("forward", "loss") if is_grad else self.after_backward()
+                # what is done with gradients that have no graph may be the loss's or be called an update of weights within the step
+                self.say("forward" if named.get("create_graph") else "forward?", "loss") if is_grad else self.after_backward()
             self.label_all(result, "sum")
             return result
 
