@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """The share of device time with phase, layer and both right, by program, version of PyTorch and modelled GPU.
 
-    framework_matrix.py BUILD LIST OUT [--torch VERSION=PYTHON]... [--gpu GPU]... [--only NAME]... [--kind KIND]... [--again] [--keep] [--table] [--hold]
+    framework_matrix.py BUILD LIST OUT [--torch VERSION=PYTHON]... [--gpu GPU]... [--only NAME]... [--kind KIND]... [--pairs] [--again] [--keep]
+                        [--table] [--hold]
 
 LIST has the programs (framework_matrix.txt says how). Each runs on softgpu under BUILD/bin/pmrun, with the truth that it tells itself
 (train.py --truth) or that hooks of tests/pytorch/inject tell of it; what BUILD/bin/pmanalyze says of each call of an iteration is held
 against it (tests/pytorch/by_call.py). OUT keeps one JSON file a cell: a cell that is there is not run again, but with --again. --keep
-leaves the runs there too, and a run that is there is analysed again but not made again. Without --only, --kind: all. --only ends in *: all
+leaves the runs there too, and a run that is there is analysed again but not made again. --pairs: the first version on the first GPU
+alone, the second on the second, and so on. Without --only, --kind: all. --only ends in *: all
 names that start so. --table runs nothing. --hold: status 1 if a cell is below the limits in LIST, or does not run.
 
 Prints the table in Markdown, and of each program where not all is right the largest kinds of wrong calls. In OUT/table.md as well.
@@ -90,7 +92,8 @@ def execute(program, python, gpu, options, run):
 def renamed(run, truth, calls, steps):
     """The modules with parameters; calls and rows get names that can be compared."""
     modules = by_call.read_modules(truth, steps)
-    rename = framework_names.renamer(modules, [call["layer"] for call in calls])
+    running = {layer for number in sorted(steps)[2:] for row in steps[number] for layer in row.layer.split("|")}
+    rename = framework_names.renamer(modules & running, [call["layer"] for call in calls])
     for call in calls:
         call["layer"] = by_call.plain(rename(call["layer"]))
     for number, rows in steps.items():
@@ -100,14 +103,15 @@ def renamed(run, truth, calls, steps):
 
 def candidates(steps, calls):
     """Rows of successive steps that are about as much as the iteration, the nearest first."""
-    numbers, time = sorted(steps)[1:], sum(call["time_ns"] for call in calls)
+    numbers, time = sorted(steps)[1:], sum(call["time_ns"] for call in calls if call["kind"] != "comm")
+    ns = lambda rows: sum(row.ns for row in rows if row.kind != "comm")
     found = []
     for first in range(len(numbers)):
         rows = []
         for number in numbers[first:first + STEPS_MERGED]:
             rows = rows + steps[number]
-            found.append((abs(sum(row.ns for row in rows) - time), len(found), rows))
-            if sum(row.ns for row in rows) > 1.5 * time:
+            found.append((abs(ns(rows) - time), len(found), rows))
+            if ns(rows) > 1.5 * time:
                 break
     return [rows for _, _, rows in sorted(found)[:STEPS_TRIED]]
 
@@ -177,17 +181,17 @@ def make_cell(program, python, gpu, options, name):
 
 def cells(options, programs):
     """(program, column, cell), made where it is not there; a cell is written when it is whole."""
+    columns = [(version, python, gpu) for version, python in options.torch for gpu in options.gpu]
+    if options.pairs:
+        columns = [(*torch, gpu) for torch, gpu in zip(options.torch, options.gpu)]
     for program in programs:
-        for version, python in options.torch:
-            for gpu in options.gpu:
-                name = "%s.%s.%s" % (program.name, version, gpu)
-                path = os.path.join(options.out, name + ".json")
-                if os.path.exists(path) and not options.again:
-                    with open(path) as file:
-                        yield program, (version, gpu), json.load(file)
-                    continue
-                if options.table:
-                    continue
+        for version, python, gpu in columns:
+            name = "%s.%s.%s" % (program.name, version, gpu)
+            path = os.path.join(options.out, name + ".json")
+            if os.path.exists(path) and not options.again:
+                with open(path) as file:
+                    yield program, (version, gpu), json.load(file)
+            elif not options.table:
                 cell = make_cell(program, python, gpu, options, name)
                 with open(path + ".part", "w") as file:
                     json.dump(dict(cell, torch=version, gpu=gpu), file, indent=1)
@@ -221,14 +225,19 @@ def shortfalls(program, found):
             yield "* %s, torch %s, %s, %s%%, %s of %s iterations: %s" % (program.name, version, gpu, percent(cell["right"]), cell["found"], cell.get("steps"), kinds)
 
 
+def worst(found):
+    """The least share that is right; what does not run is no measure of the analysis."""
+    return min((cell["right"] * cell["compared"] for cell in found.values() if not cell.get("error") and cell["right"] is not None), default=2e4)
+
+
 def table(programs, columns, made):
     lines = ["In percent of an iteration's device time: phase / layer / both right.", "",
              "| program | kind | " + " | ".join("torch %s, %s" % column for column in columns) + " |", "|---|---|" + "---|" * len(columns)]
     for program in programs:
         if made[program.name]:
             lines.append("| %s | %s | %s |" % (program.name, program.kind, " | ".join(text_of(made[program.name].get(column)) for column in columns)))
-    lines += ["", "What is wrong, of each program the most time first:", ""]
-    for program in programs:
+    lines += ["", "What is wrong, the worst program first, of each what takes the most time:", ""]
+    for program in sorted(programs, key=lambda p: worst(made[p.name])):
         lines += shortfalls(program, made[program.name])
     return "\n".join(lines) + "\n"
 
@@ -248,7 +257,7 @@ def arguments():
     parser.add_argument("--torch", action="append", default=[], type=lambda t: tuple(t.split("=", 1)))
     for name in ("--gpu", "--only", "--kind"):
         parser.add_argument(name, action="append", default=[])
-    for name in ("--again", "--keep", "--table", "--hold"):
+    for name in ("--pairs", "--again", "--keep", "--table", "--hold"):
         parser.add_argument(name, action="store_true")
     parser.add_argument("--timeout", type=int, default=600, help="of a program, in seconds")
     options = parser.parse_args()

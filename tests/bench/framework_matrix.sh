@@ -3,7 +3,7 @@
 # as in tests/pytorch/find_torch.sh; both versions are run on both GPUs. OUT (a folder) keeps the cells, so that what was interrupted goes on;
 # without it nothing is kept. LIST: other programs than those of framework_matrix.txt, such as those of public_programs.sh.
 #
-#     [OUT=FOLDER] [LIST=FILE] tests/bench/framework_matrix.sh BUILD [--gpu GPU] [--only NAME] [--kind KIND] [--again] [--keep] [--table] [--hold]
+#     [OUT=FOLDER] [LIST=FILE] tests/bench/framework_matrix.sh BUILD [--gpu GPU] [--only NAME] [--kind KIND] [--pairs] [--again] [--keep] [--table] [--hold]
 set -eu
 build=$(cd "${1:?usage: framework_matrix.sh BUILD [OPTION]...}" && pwd)
 shift
