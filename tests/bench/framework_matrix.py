@@ -63,6 +63,8 @@ def environment(program, truth):
         values["PYTHONPATH"] = os.path.join(SOURCE, "tests", "pytorch", "inject") + os.pathsep + values.get("PYTHONPATH", "")
         if program.kind == "compiled":
             values["PM_TRUTH_COMPILED"] = "1"
+    if program.kind == "compiled":
+        values["PMHOOK_DEVICE"] = "cupti"  # compiling takes longer than the part of a run that has device times otherwise
     return values
 
 
@@ -92,8 +94,10 @@ def execute(program, python, gpu, options, run):
 def renamed(run, truth, calls, steps):
     """The modules with parameters; calls and rows get names that can be compared."""
     modules = by_call.read_modules(truth, steps)
-    running = {layer for number in sorted(steps)[2:] for row in steps[number] for layer in row.layer.split("|")}
-    rename = framework_names.renamer(modules & running, [call["layer"] for call in calls])
+    running = collections.Counter()
+    for row in (row for number in sorted(steps)[2:] for row in steps[number] if row.phase in ("forward", "backward")):
+        running.update({layer: row.ns for layer in row.layer.split("|") if layer in modules})
+    rename = framework_names.renamer(running, [call["layer"] for call in calls])
     for call in calls:
         call["layer"] = by_call.plain(rename(call["layer"]))
     for number, rows in steps.items():

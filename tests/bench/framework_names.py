@@ -9,37 +9,37 @@ def unwrapped(name):
     return ".".join(part for part in name.split(".") if part not in WRAPPERS)
 
 
-def split(path):
-    root, _, tail = path.partition(".")
-    return root, tail
-
-
 def prefix_of(name, tail):
     """What stands before the tail; None: the name does not end so."""
-    if not tail:
-        return None
     return "" if name == tail else name[: -len(tail) - 1] if name.endswith("." + tail) else None
 
 
-def prefixes(paths, names):
-    """{what pmanalyze calls a root: the program's name of it}: by the most modules that have their place there."""
+def vote(paths, names, depth, found):
+    """Adds to found what pmanalyze calls the first parts of a path, so many."""
     votes = collections.Counter()
-    for path in paths:
-        root, tail = split(path)
-        for name in names:
+    for path, time in paths.items():
+        root, tail = ".".join(path.split(".")[:depth]), ".".join(path.split(".")[depth:])
+        for name in names if tail else ():
             prefix = prefix_of(name, tail)
             if prefix is not None:
-                votes[prefix, root] += 1
-    found = {}
+                votes[prefix, root] += time
     for (prefix, root), _ in sorted(votes.items(), key=lambda v: (-v[1], v[0][0] != v[0][1], len(v[0][0]))):
         if prefix not in found and root not in found.values():
             found[prefix] = root
+
+
+def prefixes(paths, names):
+    """{what pmanalyze calls a root: the program's name of it}: by the most time of modules that have their place there, for of a model and its copy,
+    which has the same modules, the one trains. A model that another holds beside its copy may have its own name."""
+    found = {}
+    vote(paths, names, 1, found)
+    vote({path: time for path, time in paths.items() if path.split(".")[0] not in found.values()}, names, 2, found)
     return found
 
 
 def renamer(paths, names):
-    """A function from pmanalyze's names to the program's."""
-    paths, names = {unwrapped(path) for path in paths}, {unwrapped(name) for name in names if name}
+    """A function from pmanalyze's names to the program's, of which the time is given."""
+    paths, names = {unwrapped(path): time for path, time in paths.items()}, {unwrapped(name) for name in names if name}
     roots = prefixes(paths, names)
 
     def rename(name):
