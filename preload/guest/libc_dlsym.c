@@ -72,12 +72,11 @@ extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
 
 /*
  * For the host the next object behind us that has both functions, libc or another library like this one; for
- * us libc's own. The loader's list is in the order in which symbols are searched.
+ * us libc's own. The loader's list is in the order in which symbols are searched. behind: any object is, as in a
+ * program that was started without us and has loaded us late (framework/nvtx.c).
  */
-static void find_real(void)
+static void find_real(bool behind)
 {
-	bool behind = false;
-
 	for (const struct link_map *m = _r_debug.r_map; m && !libc_dlsym; m = m->l_next) {
 		void *f, *versioned;
 
@@ -98,7 +97,9 @@ static void find_real(void)
 void pmh_find_dlsym(void)
 {
 	if (!libc_dlsym)
-		find_real();
+		find_real(false);
+	if (!libc_dlsym && !pmh_real_dlsym)
+		find_real(true);
 	if (!libc_dlsym)
 		libc_dlsym = pmh_real_dlsym;
 }
