@@ -1,0 +1,247 @@
+/*
+ * A table of fixed size: a slot is filled once, its hash last, so that a look-up takes no lock. Nothing is allocated.
+ */
+#include "nvtx_name.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "guest/guest.h"
+#include "range.h"
+#include "nvtx_text.h"
+#include "trace/intern.h"
+#include "trace/write.h"
+
+#define SLOTS 4096u
+#define FULL (SLOTS / 4 * 3)
+#define DOMAINS 64u
+
+static struct nvtx_domain {
+	char text[PMH_TEXT_BYTES]; /* of the default domain: empty */
+} domains[DOMAINS];
+static _Atomic unsigned domain_count = 1;
+
+/* The first slot stays empty: number 0 is none. */
+static struct nvtx_string {
+	_Atomic uint64_t hash;   /* of domain and text; 0: free */
+	_Atomic uint32_t number; /* of its PM_ENTRY_RANGE; 0: not written yet */
+	uint32_t color;
+	uint16_t domain;
+	bool is_ignored;
+	unsigned char variants; /* of a stem: texts that differ from it in their numbers */
+	char text[PMH_TEXT_BYTES];
+} names[SLOTS];
+static unsigned name_count;
+static pmh_lock lock = ATOMIC_FLAG_INIT;
+
+struct wanted {
+	const char *text;
+	size_t text_bytes;
+	unsigned domain;
+	uint32_t color;
+};
+
+static uint64_t hash_of(const struct wanted *w)
+{
+	return pmh_hash(w->domain + 1, w->text, w->text_bytes);
+}
+
+/* The slot of a hash, or the free one where it would be. */
+static unsigned slot_of(uint64_t hash)
+{
+	for (unsigned i = (unsigned)(hash >> 40) % SLOTS;; i = (i + 1) % SLOTS) {
+		const uint64_t there = atomic_load_explicit(&names[i].hash, memory_order_acquire);
+
+		if (i > 0 && (there == hash || there == 0))
+			return i;
+	}
+}
+
+static bool is_taken(unsigned slot)
+{
+	return atomic_load_explicit(&names[slot].hash, memory_order_relaxed) != 0;
+}
+
+/* Under the lock. The slot; 0: they are full. */
+static unsigned keep(const struct wanted *w)
+{
+	const uint64_t hash = hash_of(w);
+	const unsigned slot = slot_of(hash);
+	struct nvtx_string *name = &names[slot];
+
+	if (is_taken(slot))
+		return slot;
+	if (name_count == FULL)
+		return 0;
+	name_count++;
+	memcpy(name->text, w->text, w->text_bytes + 1);
+	name->domain = (uint16_t)w->domain;
+	name->color = w->color;
+	name->is_ignored = strncmp(w->text, "XlaPass", 7) == 0;
+	atomic_store_explicit(&name->hash, hash, memory_order_release);
+	return slot;
+}
+
+/* Likewise: of a text with numbers, which may be one of too many; then it is its stem. */
+static unsigned keep_variant(const struct wanted *w)
+{
+	char text[PMH_TEXT_BYTES];
+	struct wanted stem = *w;
+	unsigned slot;
+
+	if (is_taken(slot_of(hash_of(w))) || !pmh_nvtx_stem(text, w->text))
+		return keep(w);
+	stem.text = text;
+	stem.text_bytes = strlen(text);
+	slot = keep(&stem);
+	if (!slot || names[slot].variants == PMH_TEXT_VARIANTS)
+		return slot;
+	names[slot].variants++;
+	return keep(w);
+}
+
+static unsigned find(const struct wanted *w)
+{
+	unsigned slot = slot_of(hash_of(w));
+
+	if (is_taken(slot))
+		return slot;
+	pmh_acquire(&lock);
+	slot = keep_variant(w);
+	pmh_release(&lock);
+	return slot;
+}
+
+static pmh_nvtx_name name_of(const struct wanted *w)
+{
+	const int saved_errno = errno;
+	const unsigned slot = w->text_bytes ? find(w) : 0;
+
+	if (!slot && w->text_bytes)
+		pmh_lose(PM_LOSS_RANGES, 1);
+	errno = saved_errno;
+	return names[slot].is_ignored ? 0 : (pmh_nvtx_name)slot;
+}
+
+pmh_nvtx_name pmh_nvtx_name_of(unsigned domain, uint32_t color, const char *text)
+{
+	char kept[PMH_TEXT_BYTES];
+	const size_t n = text ? pmh_nvtx_text(kept, text) : 0;
+
+	return name_of(&(struct wanted){kept, n, domain, color});
+}
+
+pmh_nvtx_name pmh_nvtx_name_of_wide(unsigned domain, uint32_t color, const wchar_t *text)
+{
+	char kept[PMH_TEXT_BYTES];
+	const size_t n = text ? pmh_nvtx_wide_text(kept, text) : 0;
+
+	return name_of(&(struct wanted){kept, n, domain, color});
+}
+
+/* ---- handles ---- */
+
+const struct nvtx_string *pmh_nvtx_handle(pmh_nvtx_name name)
+{
+	return &names[name];
+}
+
+/* The number of the item of a table that an address is; 0: it is none. */
+static unsigned item_at(const void *address, const void *table, size_t table_bytes, size_t item_bytes)
+{
+	const size_t offset = (uintptr_t)address - (uintptr_t)table;
+
+	return offset < table_bytes && offset % item_bytes == 0 ? (unsigned)(offset / item_bytes) : 0;
+}
+
+pmh_nvtx_name pmh_nvtx_name_of_handle(const struct nvtx_string *handle)
+{
+	return (pmh_nvtx_name)item_at(handle, names, sizeof names, sizeof names[0]);
+}
+
+unsigned pmh_nvtx_domain_number(const struct nvtx_domain *domain)
+{
+	return item_at(domain, domains, sizeof domains, sizeof domains[0]);
+}
+
+const struct nvtx_domain *pmh_nvtx_domain(unsigned number)
+{
+	return &domains[number];
+}
+
+/* ---- domains ---- */
+
+/* Under the lock. */
+static unsigned keep_domain(const char *text, size_t text_bytes)
+{
+	const unsigned count = atomic_load_explicit(&domain_count, memory_order_relaxed);
+	unsigned i = 1;
+
+	while (i < count && strcmp(domains[i].text, text) != 0)
+		i++;
+	if (i < count)
+		return i;
+	if (count == DOMAINS)
+		return DOMAINS - 1;
+	if (count == DOMAINS - 1)
+		text = "(other domains)", text_bytes = strlen(text);
+	memcpy(domains[count].text, text, text_bytes + 1);
+	atomic_store_explicit(&domain_count, count + 1, memory_order_release);
+	return count;
+}
+
+static struct nvtx_domain *domain_of(const char *text, size_t text_bytes)
+{
+	const int saved_errno = errno;
+	unsigned number;
+
+	if (!text_bytes)
+		return domains;
+	pmh_acquire(&lock);
+	number = keep_domain(text, text_bytes);
+	pmh_release(&lock);
+	errno = saved_errno;
+	return &domains[number];
+}
+
+struct nvtx_domain *pmh_nvtx_domain_of(const char *text)
+{
+	char kept[PMH_TEXT_BYTES];
+
+	return domain_of(kept, text ? pmh_nvtx_text(kept, text) : 0);
+}
+
+struct nvtx_domain *pmh_nvtx_domain_of_wide(const wchar_t *text)
+{
+	char kept[PMH_TEXT_BYTES];
+
+	return domain_of(kept, text ? pmh_nvtx_wide_text(kept, text) : 0);
+}
+
+/* ---- numbers ---- */
+
+uint32_t pmh_nvtx_number(pmh_nvtx_name name)
+{
+	struct nvtx_string *of = &names[name];
+	uint32_t number = atomic_load_explicit(&of->number, memory_order_relaxed);
+
+	if (number || !name)
+		return number;
+	number = pmh_range_number(&(struct pmh_range){.scope = PM_RANGE_NVTX,
+		.name = of->text,
+		.domain = of->domain ? pmh_string(domains[of->domain].text) : 0,
+		.color = of->color});
+	atomic_store_explicit(&of->number, number, memory_order_relaxed);
+	return number;
+}
+
+void pmh_nvtx_names_forget(void)
+{
+	pmh_lock_forget(&lock);
+	for (unsigned i = 0; name_count && i < SLOTS; i++)
+		if (is_taken(i))
+			atomic_store_explicit(&names[i].number, 0, memory_order_relaxed);
+}

@@ -1,0 +1,131 @@
+/* Counters and attributes in texts of ranges: see nvtx_text.h. Characters are those of ASCII, whatever the locale. */
+#include "nvtx_text.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#define WIDE_MOST 256u /* characters that are looked at: attributes may follow */
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c & 0x80);
+}
+
+/* Of a character that touches a number: the number is part of a word. */
+static bool is_of_word(char c)
+{
+	return is_letter(c) || is_digit(c) || c == '.' || c == '-';
+}
+
+/* After a comma: "name =". */
+static bool is_attribute(const char *p)
+{
+	while (*p == ' ')
+		p++;
+	if (!is_letter(*p))
+		return false;
+	while (is_letter(*p) || is_digit(*p))
+		p++;
+	while (*p == ' ')
+		p++;
+	return *p == '=';
+}
+
+/* The length of a number that is a word of its own, decimals with it; 0: it is not. before: the character in front of
+ * it, 0: none. */
+static size_t number_length(const char *p, char before)
+{
+	size_t n = 0;
+
+	if (!is_digit(*p) || is_of_word(before))
+		return 0;
+	while (is_digit(p[n]))
+		n++;
+	if (p[n] == '.' && is_digit(p[n + 1]))
+		for (n++; is_digit(p[n]);)
+			n++;
+	/* a full stop, or a range of numbers */
+	return is_of_word(p[n]) && (is_letter(p[n]) || is_of_word(p[n + 1])) ? 0 : n;
+}
+
+/* Cuts what is left of a character, and spaces. */
+static size_t end_text(char *out, size_t n, bool is_cut)
+{
+	size_t start = n;
+
+	while (is_cut && start > 0 && (out[start - 1] & 0xc0) == 0x80)
+		start--;
+	if (is_cut && start > 0 && (out[start - 1] & 0xc0) == 0xc0)
+		n = start - 1;
+	while (n > 0 && out[n - 1] == ' ')
+		n--;
+	out[n] = 0;
+	return n;
+}
+
+size_t pmh_nvtx_text(char out[PMH_TEXT_BYTES], const char *text)
+{
+	size_t n = 0, number;
+	char before = 0;
+
+	for (const char *p = text; *p; p++) {
+		if (*p == ',' && is_attribute(p + 1))
+			break;
+		if (n == PMH_TEXT_BYTES - 1)
+			return end_text(out, n, true);
+		number = number_length(p, before);
+		out[n++] = number ? '#' : *p > 0 && *p < ' ' ? ' ' : *p;
+		if (number)
+			p += number - 1;
+		before = *p;
+	}
+	return end_text(out, n, false);
+}
+
+/* A character as UTF-8. */
+static size_t put_wide(char *out, uint32_t c)
+{
+	if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
+		c = '?';
+	if (c < 0x80)
+		return *out = (char)c, 1;
+	if (c < 0x800)
+		return out[0] = (char)(0xc0 | c >> 6), out[1] = (char)(0x80 | (c & 63)), 2;
+	if (c < 0x10000)
+		return out[0] = (char)(0xe0 | c >> 12), out[1] = (char)(0x80 | (c >> 6 & 63)),
+		       out[2] = (char)(0x80 | (c & 63)), 3;
+	return out[0] = (char)(0xf0 | c >> 18), out[1] = (char)(0x80 | (c >> 12 & 63)),
+	       out[2] = (char)(0x80 | (c >> 6 & 63)), out[3] = (char)(0x80 | (c & 63)), 4;
+}
+
+size_t pmh_nvtx_wide_text(char out[PMH_TEXT_BYTES], const wchar_t *text)
+{
+	char narrow[WIDE_MOST * 4 + 1];
+	size_t n = 0;
+
+	for (unsigned i = 0; i < WIDE_MOST && text[i]; i++)
+		n += put_wide(narrow + n, (uint32_t)text[i]);
+	narrow[n] = 0;
+	return pmh_nvtx_text(out, narrow);
+}
+
+bool pmh_nvtx_stem(char out[PMH_TEXT_BYTES], const char *text)
+{
+	size_t n = 0;
+	bool has_number = false;
+
+	for (const char *p = text; *p; p++) {
+		const bool is_number = is_digit(*p);
+
+		if (!is_number || n == 0 || !is_digit(p[-1]))
+			out[n++] = is_number ? '#' : *p;
+		has_number |= is_number;
+	}
+	out[n] = 0;
+	return has_number;
+}
