@@ -494,6 +494,7 @@ struct pm_entry_range_window {
  *
  *     command   the program and its script; the arguments if asked for
  *     python    the interpreter, as far as its frames are read
+ *     nvtx      why NVTX ranges are not recorded
  *     pytorch   whether its operators are recorded, and if not, why
  *     device    where device times come from, and what went wrong with that
  *     warning   what a user should know of the recording
@@ -633,7 +634,8 @@ struct pm_footer {
 	X(HANDLERS, RECORDS, "called by a signal handler that interrupted the hook") \
 	X(FILE_LIMIT, RECORDS, "the process may write no larger files (RLIMIT_FSIZE, ulimit -f)") \
 	X(MAPPING, RECORDS, "the process may map no more memory, or there is none") \
-	X(UNREACHABLE, RECORDS, "the process can open its trace no more: its user or its root folder changed")
+	X(UNREACHABLE, RECORDS, "the process can open its trace no more: its user or its root folder changed") \
+	X(RANGES, DETAILS, "ranges without room: more distinct ones than the table holds, too deep, or disk full")
 
 /* Name, and what the class is called. */
 #define PM_FORMAT_LOSS_CLASSES(X) \

@@ -28,6 +28,7 @@
 #include "device/event_time.h"
 #include "device/place.h"
 #include "device/stretch.h"
+#include "framework/range.h"
 #include "framework/record_function.h"
 #include "guest/clock.h"
 #include "guest/own_cost.h"
@@ -172,14 +173,26 @@ static __attribute__((noinline)) void context_went(const struct pmh_frame *f, en
 		pmh_context_popped();
 }
 
+/* The thread's first call, or the first in ranges that the trace does not have yet. */
+static __attribute__((noinline)) void make_ready(struct pmh_thread *self)
+{
+	if (self->number == 0)
+		pmh_thread_begin();
+	if (!pmh_window_open)
+		return;
+	if (self->ranges.pending)
+		pmh_range_catch_up(self);
+	self->is_ready = true;
+}
+
 /* kept: of each value, whether it is part of the operation (pmh_is_kept). */
 PMH_INLINE void enter(struct pmh_thread *self, enum pm_call call, enum pm_kind kind, enum pm_role role,
 	struct pmh_place place, uint8_t flags, const uint64_t *values, const bool *kept, unsigned value_count)
 {
 	struct pmh_frame *f = &self->frame;
 
-	if (__builtin_expect(self->number == 0, 0))
-		pmh_thread_begin();
+	if (__builtin_expect(!self->is_ready, 0))
+		make_ready(self);
 	/* a question is asked again and again, from each copy of an unrolled loop: one operation */
 	f->op = kind == PM_KIND_SYNC && role != PM_ROLE_QUERY
 			? pmh_operation_of_caller(values, value_count, __builtin_return_address(0))

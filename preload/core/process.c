@@ -33,6 +33,7 @@
 #include "device/place.h"
 #include "files/input.h"
 #include "files/worker.h"
+#include "framework/nvtx.h"
 #include "framework/record_function.h"
 #include "guest/clock.h"
 #include "guest/guest.h"
@@ -166,6 +167,7 @@ static void forked_in_child(void)
 	pmh_cupti_forget();
 	pmh_files_forget();
 	pmh_framework_forget(self);
+	pmh_nvtx_forget();
 	pmh_call_site_forget();
 	pmh_left_forget();
 	pmh_python_forget();
@@ -259,6 +261,7 @@ static int decide(void)
 		complain(pmh_settings.out, -error);
 		return PMH_OFF;
 	}
+	pmh_nvtx_note();
 	pmh_window_init();
 	pmh_device_init();
 	pmh_python_begin();

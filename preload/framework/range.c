@@ -15,6 +15,7 @@
 #include "guest/clock.h"
 #include "guest/guest.h"
 #include "guest/state.h"
+#include "nvtx_name.h"
 #include "trace/intern.h"
 #include "trace/write.h"
 
@@ -138,15 +139,15 @@ uint32_t pmh_range_number(const struct pmh_range *range)
 /* ---- slots ---- */
 
 /* In no call, its own or one that a handler has interrupted. */
-static bool is_free(const struct pmh_thread *self)
+bool pmh_range_may_end(const struct pmh_thread *self)
 {
 	return self->depth == 0 && self->interrupted_count == 0 && !pmh_local.quiet &&
-	       atomic_load_explicit(&pmh_state, memory_order_relaxed) == PMH_RECORDING;
+	       atomic_load_explicit(&pmh_state, memory_order_acquire) == PMH_RECORDING;
 }
 
 bool pmh_range_may_write(const struct pmh_thread *self)
 {
-	return is_free(self) && pmh_window_open;
+	return pmh_range_may_end(self) && pmh_window_open;
 }
 
 static void pay_owed(struct pmh_thread *self, uint64_t ticks)
@@ -158,10 +159,10 @@ static void pay_owed(struct pmh_thread *self, uint64_t ticks)
 static bool begin(struct pmh_thread *self, uint64_t ticks, uint32_t range, uint32_t sequence, uint16_t thread,
 	uint8_t flags)
 {
+	if (__builtin_expect((self->ranges.owed | self->ranges.pending) != 0, 0))
+		pmh_range_catch_up(self);
 	if (self->number == 0)
 		pmh_thread_begin();
-	if (__builtin_expect(self->ranges.owed != 0, 0))
-		pay_owed(self, ticks);
 	return !self->ranges.owed && pmh_append_range(self, ticks, range, sequence, thread, flags);
 }
 
@@ -194,34 +195,161 @@ void pmh_range_open(struct pmh_thread *self, const void *of, enum pm_range_scope
 	ranges->open_count++;
 }
 
-/* The end of the innermost range, written now or before the next begin. */
-static void close_innermost(struct pmh_thread *self, bool may_write)
+/* ---- ends ---- */
+
+/* The end of the innermost range that has none, written now or before the next begin. */
+static void end_range(struct pmh_thread *self, struct pmh_open_range *range, bool may_write)
 {
-	if (!self->ranges.open[--self->ranges.open_count].is_written)
+	struct pmh_ranges *ranges = &self->ranges;
+
+	ranges->pending -= range->is_pending;
+	range->is_pending = false;
+	if (!range->is_written)
 		return;
-	if (!may_write || self->ranges.owed || !pmh_range_end(self, PM_RANGE_NO_SEQUENCE, 0))
-		self->ranges.owed++;
+	range->is_written = false;
+	if (!may_write || ranges->owed || !pmh_range_end(self, PM_RANGE_NO_SEQUENCE, 0))
+		ranges->owed++;
+}
+
+static void take_out(struct pmh_ranges *ranges, unsigned at)
+{
+	ranges->nvtx_count -= ranges->open[at].is_nvtx;
+	ranges->open_count--;
+	memmove(&ranges->open[at], &ranges->open[at + 1], (ranges->open_count - at) * sizeof ranges->open[0]);
+}
+
+/* A range ends, and those inside of it. NVTX's wait for their pops, which would be those of others without. */
+static void end_from(struct pmh_thread *self, unsigned at, bool may_write)
+{
+	static const struct pmh_open_range none;
+	struct pmh_ranges *ranges = &self->ranges;
+	const struct pmh_open_range outer = at ? ranges->open[at - 1] : none;
+
+	for (unsigned i = ranges->open_count; i-- > at;) {
+		struct pmh_open_range *range = &ranges->open[i];
+
+		end_range(self, range, may_write);
+		if (i == at || !range->is_nvtx) {
+			take_out(ranges, i);
+			continue;
+		}
+		range->is_over = true;
+		range->is_in_operator = outer.is_in_operator;
+		range->is_in_node = outer.is_in_node;
+	}
 }
 
 void pmh_range_close_slowly(struct pmh_thread *self, const void *of)
 {
+	const bool may_write = pmh_range_may_end(self);
 	uint64_t mark = PMH_MARK;
-	const bool may_write = is_free(self);
-	bool is_last = false;
+	unsigned at = self->ranges.open_count;
 
-	if (may_write)
-		pmh_frame_begin(&mark);
-	while (!is_last && self->ranges.open_count) {
-		is_last = pmh_range_innermost(self)->of == of;
-		close_innermost(self, may_write);
+	while (at > 0 && self->ranges.open[at - 1].of != of)
+		at--;
+	if (at == 0)
+		return;
+	if (self->ranges.open[at - 1].is_over) {
+		take_out(&self->ranges, at - 1);
+		return;
 	}
 	if (may_write)
+		pmh_frame_begin(&mark);
+	end_from(self, at - 1, may_write);
+	if (may_write)
 		pmh_range_leave(self);
+}
+
+/* ---- NVTX ---- */
+
+void pmh_range_catch_up(struct pmh_thread *self)
+{
+	struct pmh_ranges *ranges = &self->ranges;
+
+	if (self->number == 0)
+		pmh_thread_begin();
+	pay_owed(self, pmh_ticks());
+	for (unsigned i = 0; ranges->pending && i < ranges->open_count; i++) {
+		struct pmh_open_range *range = &ranges->open[i];
+		uint32_t number;
+
+		if (!range->is_pending)
+			continue;
+		range->is_pending = false;
+		ranges->pending--;
+		number = ranges->owed ? 0 : pmh_nvtx_number(range->nvtx_name);
+		range->is_written =
+			number && pmh_append_range(self, range->ticks, number, PM_RANGE_NO_SEQUENCE, 0, 0);
+	}
+}
+
+static void write_pending(struct pmh_thread *self)
+{
+	uint64_t mark = PMH_MARK;
+
+	if (pmh_range_enter(self, &mark)) {
+		pmh_range_catch_up(self);
+		pmh_range_leave(self);
+	} else {
+		self->is_ready = false;
+	}
+}
+
+void pmh_range_push(struct pmh_thread *self, const void *domain, uint16_t name)
+{
+	struct pmh_ranges *ranges = &self->ranges;
+	const struct pmh_open_range *outer = pmh_range_innermost(self);
+	const bool is_pending = name && self->depth == 0;
+
+	if (ranges->nvtx_beyond || ranges->nvtx_count == PMH_NVTX_RANGES || ranges->open_count == PMH_RANGES) {
+		ranges->nvtx_beyond++;
+		pmh_lose(PM_LOSS_RANGES, 1);
+		return;
+	}
+	ranges->open[ranges->open_count] = (struct pmh_open_range){.of = domain,
+		.ticks = pmh_ticks(),
+		.nvtx_name = name,
+		.is_nvtx = true,
+		.is_pending = is_pending,
+		.is_in_operator = outer->is_in_operator,
+		.is_in_node = outer->is_in_node};
+	ranges->open_count++;
+	ranges->nvtx_count++;
+	ranges->pending += is_pending;
+	if (is_pending)
+		write_pending(self);
+}
+
+void pmh_range_pop(struct pmh_thread *self, const void *domain)
+{
+	if (self->ranges.nvtx_beyond)
+		self->ranges.nvtx_beyond--;
+	else
+		pmh_range_close_slowly(self, domain);
+}
+
+/* ---- after fork ---- */
+
+/* The parent's operators are none here; a range of NVTX goes on, with a begin in the child's trace. */
+static void keep_nvtx(struct pmh_ranges *ranges)
+{
+	ranges->pending = ranges->owed = 0;
+	for (unsigned i = ranges->open_count; i-- > 0;) {
+		struct pmh_open_range *range = &ranges->open[i];
+
+		if (!range->is_nvtx) {
+			take_out(ranges, i);
+			continue;
+		}
+		range->is_written = range->is_in_operator = range->is_in_node = false;
+		range->is_pending = range->nvtx_name && !range->is_over;
+		ranges->pending += range->is_pending;
+	}
 }
 
 void pmh_range_forget(struct pmh_thread *self)
 {
 	if (self)
-		self->ranges.open_count = self->ranges.owed = 0;
+		keep_nvtx(&self->ranges);
 	memset((void *)stems, 0, sizeof stems);
 }

@@ -30,6 +30,7 @@ uint32_t pmh_range_number(const struct pmh_range *range);
  * recorded. The mark lies on the caller's stack and holds PMH_MARK.
  */
 bool pmh_range_may_write(const struct pmh_thread *self);
+bool pmh_range_may_end(const struct pmh_thread *self); /* the same where recording is off for now: what has begun */
 PMH_INLINE bool pmh_range_enter(struct pmh_thread *self, const uint64_t *mark)
 {
 	if (!pmh_range_may_write(self))
@@ -58,7 +59,19 @@ void pmh_range_open(struct pmh_thread *self, const void *of, enum pm_range_scope
 	uint32_t sequence, uint16_t thread, uint64_t ticks);
 void pmh_range_close_slowly(struct pmh_thread *self, const void *of);
 
-/* In a child after fork. self may be NULL. */
+/*
+ * The same of NVTX, whose ranges have names of nvtx_name.h (0: it is not recorded) and `domain` in place of an identity:
+ * a pop ends the domain's innermost. They may come at any moment, before the process records too: a begin that cannot be
+ * written is pending until the thread writes its next record or range, and has the time of its push. Of a push inside of a
+ * hooked call, which is a library's, nothing is written. One that ends with a range around it waits for its pop.
+ */
+void pmh_range_push(struct pmh_thread *self, const void *domain, uint16_t name);
+void pmh_range_pop(struct pmh_thread *self, const void *domain);
+
+/* Writes the begins that are pending, where the thread may write (it may be at the start of a call). */
+void pmh_range_catch_up(struct pmh_thread *self);
+
+/* In a child after fork, where NVTX's are open still. self may be NULL. */
 void pmh_range_forget(struct pmh_thread *self);
 
 PMH_INLINE const struct pmh_open_range *pmh_range_innermost(const struct pmh_thread *self)

@@ -47,6 +47,8 @@
 	X(framework, "PMHOOK_FRAMEWORK", WORDS, "on", "on|off", \
 		"record what PyTorch says that the program does: in samples of the run its operators and the nodes of the " \
 		"backward pass, always the ranges of record_function, optimizers and data loaders") \
+	X(nvtx, "PMHOOK_NVTX", WORDS, "on", "on|off", \
+		"record NVTX ranges, those of the program and of libraries, unless NVTX_INJECTION64_PATH names another tool") \
 	X(flow, "PMHOOK_FLOW", WORDS, "sample", "sample|all|off", \
 		"record which device memory calls work on: of samples (the first calls, until the loop has run several " \
 		"times without anything new, and others now and then); of all calls; off: of samples, but not what the " \

@@ -346,5 +346,6 @@ void pmh_threads_forget(bool were_quiet)
 		return;
 	atomic_store(&self->tid, own_tid());
 	self->number = 0;
+	self->is_ready = false;
 	self->following = NULL;
 }
