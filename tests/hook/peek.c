@@ -64,8 +64,8 @@ static const struct pm_chunk *next_chunk(const struct peek *t, const struct pm_c
 	return chunk->magic == PM_CHUNK_MAGIC ? chunk : NULL;
 }
 
-static void peek_chunk(
-	const struct pm_chunk *c, void (*f)(const struct peek_record *, uint32_t, void *), void *data)
+static void peek_chunk(const struct pm_chunk *c, void (*f)(const struct peek_record *, uint32_t, void *),
+	void (*ranges)(const struct pm_range *, uint64_t, uint32_t, void *), void *data)
 {
 	const struct pm_record *r = (const void *)(c + 1);
 	const void *end = (const unsigned char *)c + c->chunk_bytes;
@@ -79,6 +79,11 @@ static void peek_chunk(
 			base[b->clock & 1] = b->base;
 		} else if (r->kind == PM_RECORD_MORE) {
 			memcpy(&more, r, sizeof more);
+		} else if (r->kind == PM_RECORD_RANGE) {
+			const struct pm_range *range = (const void *)r;
+
+			if (ranges)
+				ranges(range, base[0] + range->ticks, c->thread, data);
 		} else {
 			uint64_t begin = base[r->kind == PM_RECORD_DEVICE] + r->begin;
 			uint64_t duration = r->duration | (uint64_t)more.duration_high << 32;
@@ -99,11 +104,17 @@ static void peek_chunk(
 	}
 }
 
-void peek_records(const struct peek *t, void (*f)(const struct peek_record *, uint32_t, void *), void *data)
+void peek_records_and_ranges(const struct peek *t, void (*f)(const struct peek_record *, uint32_t, void *),
+	void (*ranges)(const struct pm_range *, uint64_t, uint32_t, void *), void *data)
 {
 	for (const struct pm_chunk *c = next_chunk(t, NULL); c; c = next_chunk(t, c))
 		if (c->kind == PM_CHUNK_RECORDS)
-			peek_chunk(c, f, data);
+			peek_chunk(c, f, ranges, data);
+}
+
+void peek_records(const struct peek *t, void (*f)(const struct peek_record *, uint32_t, void *), void *data)
+{
+	peek_records_and_ranges(t, f, NULL, data);
 }
 
 void peek_entries(

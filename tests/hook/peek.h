@@ -38,6 +38,11 @@ struct peek_record {
 void peek_records(const struct peek *trace,
 	void (*f)(const struct peek_record *record, uint32_t thread, void *data), void *data);
 
+/* The same with the begins and ends of ranges between them, at their time in ticks. */
+void peek_records_and_ranges(const struct peek *trace,
+	void (*f)(const struct peek_record *record, uint32_t thread, void *data),
+	void (*ranges)(const struct pm_range *range, uint64_t ticks, uint32_t thread, void *data), void *data);
+
 /* Goes over all dictionary entries of a type; body is what follows struct pm_entry. */
 void peek_entries(const struct peek *trace, enum pm_entry_type type,
 	void (*f)(const void *body, size_t body_bytes, void *data), void *data);

@@ -1,0 +1,125 @@
+#!/bin/sh
+# NVTX ranges, pushed as header-only NVTX does it, are in the trace as they were pushed: nested, by domain, wide, registered,
+# overlapping, in a child after fork, and begun before the process records; what is pushed without end is bounded and counted.
+# Where another tool has NVTX, where ranges are switched off, and in programs without the hook, nobody attaches.
+set -eu
+. "$SOURCE/tests/preload.sh"
+export LD_LIBRARY_PATH="$BUILD/softgpu" PMHOOK_STRICT=on PMHOOK_DEVICE=none PMHOOK_OUT="$SCRATCH"
+unset NVTX_INJECTION64_PATH
+bad=0
+complain() { echo "not ok: $1" && bad=1; }
+host() { # HOW...: what it says is in `said`, the ranges of its traces in `seen`
+	rm -f ./*.pmtrace
+	with_hook "$BUILD/bin/nvtx_host" "$@" >said
+	for trace in ./*.pmtrace; do
+		[ -e "$trace" ] && "$BUILD/bin/nvtx_look" "$trace"
+	done >seen || :
+}
+check() { # what was expected is on standard input
+	cat >expected
+	diff -u expected seen || complain "$1: ranges"
+	[ "$(cat said)" = "a tool" ] || complain "$1: $(cat said)"
+}
+
+host nested
+check nested <<'END'
+thread 1
+<run
+  <iteration # of #
+    <forward
+      work
+    >
+    work
+    <layer1, sizes
+    >
+  >
+  <iteration # of #
+    work
+  >
+  <in a pass
+  >
+>
+work
+END
+
+host domains
+check domains <<'END'
+thread 1
+work
+<library a: red ffff0000
+  <library b: Straße 中 😀
+    work
+  >
+>
+<Straße 中 😀
+  work
+>
+<wide #
+  <library a: registered #
+    work
+  >
+>
+work
+END
+
+host loose
+check loose <<'END'
+thread 1
+work
+first # 1
+second 2
+<in both
+  work
+  end of 1
+>
+thread 2
+<other thread
+  work
+  end of 2
+>
+END
+
+host forks
+check forks <<'END'
+thread 1
+<outer
+  work
+>
+work
+thread 1
+<outer
+  <child
+    work
+  >
+>
+work
+END
+
+host many
+[ "$(grep -c '^<iter[0-9]' seen)" = 64 ] && [ "$(grep -c '^<iter#' seen)" = 9936 ] || complain "many: numbers in words"
+[ "$(grep -c '^<[a-j]\{4\}$' seen)" -gt 2900 ] && [ "$(grep -c '^<' seen)" -lt 14000 ] || complain "many: distinct texts"
+[ "$(grep -c '^ *<deep' seen)" -le 64 ] || complain "many: depth"
+[ "$(tail -1 seen)" = work ] || [ "$(tail -1 seen)" = ">" ] || complain "many: the end is $(tail -1 seen)"
+"$BUILD/bin/pmanalyze" dump ./*.pmtrace | grep -q 'ranges' || complain "many: no word of the loss"
+
+# nobody is to attach
+silent() { # WHAT, NOTE
+	[ "$(cat said)" = "$3" ] || complain "$1: $(cat said)"
+	! grep -q '<' seen || complain "$1: ranges"
+	"$BUILD/bin/pmanalyze" dump ./*.pmtrace >dump
+	[ -z "$2" ] || grep -q "$2" dump || complain "$1: no note"
+}
+NVTX_INJECTION64_PATH=$BUILD/lib/libnvtx_tool.so && export NVTX_INJECTION64_PATH
+host nested
+silent "another tool" "nvtx: ranges are not recorded" "a tool"
+unset NVTX_INJECTION64_PATH
+PMHOOK_NVTX=off && export PMHOOK_NVTX
+host nested
+silent off "" "no tool"
+unset PMHOOK_NVTX
+host nested bare
+[ "$(cat said)" = "a tool
+no tool" ] || complain "a child without the hook: $(cat said)"
+host nested child
+[ "$(grep -c '^<run' seen)" = 1 ] || complain "a child with the hook"
+exit $bad
