@@ -29,9 +29,9 @@ if echo | "$CC" -x c++ -fsyntax-only - 2>/dev/null; then
 		complain "fitter/pm_fit.h is no C++: $(head -n 3 "$SCRATCH/errors")"
 fi
 
-# The library exports the table's functions, the name by which two copies know each other, the function for notes, and nothing else.
+# The library exports the table's functions, the name by which two copies know each other, the function for notes, NVTX's, and nothing else.
 nm -D --defined-only "$HOOK" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | grep -v '^__\(a\|t\|ub\)san\|^__odr_asan\|^_\(init\|fini\)$' | sort >"$SCRATCH/exports"
-{ "$BUILD/bin/pmrun" --hooks | awk '{ print $3 }' && printf '%s\n' pmhook_is_here pmhook_note; } | sort >"$SCRATCH/table"
+{ "$BUILD/bin/pmrun" --hooks | awk '{ print $3 }' && printf '%s\n' pmhook_is_here pmhook_note InitializeInjectionNvtx2; } | sort >"$SCRATCH/table"
 diff "$SCRATCH/table" "$SCRATCH/exports" || complain "the exports are not the table"
 
 # libc alone at run time.

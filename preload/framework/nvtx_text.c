@@ -68,23 +68,25 @@ static size_t end_text(char *out, size_t n, bool is_cut)
 	return n;
 }
 
+/* Characters that are not always themselves: the end, control characters, commas and digits. */
+static const bool is_special[256] = {[0 ... ' ' - 1] = true, [','] = true, ['0' ... '9'] = true};
+
 size_t pmh_nvtx_text(char out[PMH_TEXT_BYTES], const char *text)
 {
 	size_t n = 0, number;
-	char before = 0;
+	const char *p = text;
 
-	for (const char *p = text; *p; p++) {
-		if (*p == ',' && is_attribute(p + 1))
-			break;
+	for (;;) {
+		for (; !is_special[(unsigned char)*p] && n < PMH_TEXT_BYTES - 1; p++)
+			out[n++] = *p;
+		if (!*p || (*p == ',' && is_attribute(p + 1)))
+			return end_text(out, n, false);
 		if (n == PMH_TEXT_BYTES - 1)
 			return end_text(out, n, true);
-		number = number_length(p, before);
-		out[n++] = number ? '#' : *p > 0 && *p < ' ' ? ' ' : *p;
-		if (number)
-			p += number - 1;
-		before = *p;
+		number = number_length(p, p > text ? p[-1] : 0);
+		out[n++] = number ? '#' : *p < ' ' ? ' ' : *p;
+		p += number ? number : 1;
 	}
-	return end_text(out, n, false);
 }
 
 /* A character as UTF-8. */

@@ -268,7 +268,8 @@ void pmh_range_catch_up(struct pmh_thread *self)
 
 	if (self->number == 0)
 		pmh_thread_begin();
-	pay_owed(self, pmh_ticks());
+	if (ranges->owed)
+		pay_owed(self, pmh_ticks());
 	for (unsigned i = 0; ranges->pending && i < ranges->open_count; i++) {
 		struct pmh_open_range *range = &ranges->open[i];
 		uint32_t number;
