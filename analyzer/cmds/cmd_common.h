@@ -21,6 +21,7 @@ struct cmd_options {
 	bool iterations;              /* one row for each iteration */
 	bool ranks;                   /* one row for each rank */
 	bool calls;                   /* a table of the host's calls */
+	bool ranges;                  /* and one of the program's ranges */
 };
 
 /* Of cmd_run_rows. */

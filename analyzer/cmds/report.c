@@ -29,9 +29,10 @@ static int report_job(const struct cmd_options *how, char **paths, size_t path_c
 	char *error;
 	int status;
 
-	if (how->iterations || how->calls)
-		cmd_usage(&cmd_report, "--%s: summaries have no single %s",
-			how->calls ? "calls" : "iterations", how->calls ? "calls" : "iterations");
+	const char *single = how->calls ? "calls" : how->ranges ? "ranges" : "iterations";
+
+	if (how->iterations || how->calls || how->ranges)
+		cmd_usage(&cmd_report, "--%s: summaries have no single %s", single, single);
 	if (summaries_open(&job, paths, path_count, &error) < 0)
 		errx(1, "%s", error);
 	if (how->form == PRINT_TEXT) {
@@ -51,7 +52,7 @@ static int report_job(const struct cmd_options *how, char **paths, size_t path_c
 	return status;
 }
 
-enum { OPTION_ITERATIONS = OPTION_FIRST, OPTION_RANKS, OPTION_CALLS };
+enum { OPTION_ITERATIONS = OPTION_FIRST, OPTION_RANKS, OPTION_CALLS, OPTION_RANGES };
 
 static int run(int argument_count, char **arguments)
 {
@@ -67,6 +68,8 @@ static int run(int argument_count, char **arguments)
 			how.ranks = true;
 		else if (option == OPTION_CALLS)
 			how.calls = true;
+		else if (option == OPTION_RANGES)
+			how.ranges = true;
 		else if (!cmd_common_option(&cmd_report, &how, option, optarg))
 			command_unhandled(&cmd_report, option);
 	}
@@ -79,7 +82,11 @@ static int run(int argument_count, char **arguments)
 	runs = cmd_read_runs(&how, arguments + optind, (size_t)(argument_count - optind), &run_count);
 	if (how.calls && run_count > 1)
 		cmd_usage(&cmd_report, "--calls is of one run");
-	if (how.calls && how.form == PRINT_CSV)
+	if (how.ranges && run_count > 1)
+		cmd_usage(&cmd_report, "--ranges is of one run");
+	if (how.ranges && how.form == PRINT_CSV)
+		report_ranges(&runs[0], PRINT_CSV, stdout);
+	else if (how.calls && how.form == PRINT_CSV)
 		report_calls(&runs[0], PRINT_CSV, stdout);
 	else if (how.form == PRINT_TEXT && run_count == 1)
 		report_run(&runs[0], how.ranks, stdout);
@@ -96,6 +103,8 @@ static int run(int argument_count, char **arguments)
 		report_runs_csv(runs, run_count, stdout);
 	if (how.calls && how.form == PRINT_TEXT)
 		report_calls(&runs[0], PRINT_TEXT, stdout);
+	if (how.ranges && how.form == PRINT_TEXT)
+		report_ranges(&runs[0], PRINT_TEXT, stdout);
 	for (size_t i = 0; i < run_count; i++) {
 		if (how.form == PRINT_CSV || (how.form == PRINT_JSON && run_count > 1))
 			cmd_print_warnings(&runs[i]);
@@ -116,6 +125,13 @@ static const struct option_row rows[] = {
 		"around the host for the most of that idle time, with its share, or, where those are "
 		"not recorded, what such calls were first made from (before a row's idle time in no "
 		"call: the call that ends it). --csv: this table alone"},
+	{"ranges", OPTION_RANGES, NULL,
+		"also a table of the ranges that the program and its libraries name, by NVTX or PyTorch's "
+		"record_function, of all ranks and the whole recording: how many, their time on the host in all and "
+		"in the mean, and the GPU time of the work launched in them, summed over streams (that of "
+		"a thread without ranges, as autograd's, counts to the range that is open on the thread with most of them); of "
+		"the used iterations the share of their time that it covers, and how many (by their middle) in each: a range that is \"1, in each\" may serve as "
+		"marker of iterations. --csv: this table alone"},
 	{"json", CMD_JSON, NULL, "everything, with medians and standard deviations; times in ns"},
 	{"csv", CMD_CSV, NULL,
 		"one run: rank, gpu, phase, iterations, and mean, standard deviation and median "

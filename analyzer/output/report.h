@@ -10,6 +10,9 @@ cJSON *report_run_json(struct run *run);
 void report_run_csv(struct run *run, FILE *out);
 /* The calls of the host and the idle time of the GPU in each, as text or CSV. */
 void report_calls(struct run *run, enum print_form form, FILE *out);
+/* The ranges that the program and its libraries name, likewise; and as "ranges" of the object, where there are any. */
+void report_ranges(struct run *run, enum print_form form, FILE *out);
+void report_ranges_json(struct run *run, cJSON *object);
 void report_iterations_csv(struct run *runs, size_t run_count, FILE *out);
 
 void report_runs(struct run *runs, size_t run_count, FILE *out); /* text */

@@ -545,5 +545,6 @@ cJSON *report_run_json(struct run *run)
 	cJSON_AddItemToObject(object, "host_calls", print_json(&table));
 	print_free(&table);
 	findings_free(&findings);
+	report_ranges_json(run, object);
 	return object;
 }

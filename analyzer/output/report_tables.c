@@ -1,5 +1,6 @@
 /* The tables of one run: phases, phases by rank, and all of it for programs. */
 #include "report.h"
+#include "analyses/ranges.h"
 #include "analyses/load_imbalance.h"
 
 #include <math.h>
@@ -195,4 +196,37 @@ void report_worker_table(struct run *run, struct print_table *table)
 				print_number(table, columns[accounting][2], statistics.median);
 			}
 		}
+}
+
+/* ---- ranges ---- */
+
+void report_ranges(struct run *run, enum print_form form, FILE *out)
+{
+	struct range_table ranges;
+	struct print_table table;
+
+	ranges_find(&run->analysis, &ranges);
+	print_init(&table, &run->analysis.timeline.arena);
+	ranges_table(&table, &ranges);
+	if (form == PRINT_TEXT && table.row_count == 0)
+		print_paragraph("The trace has no ranges of NVTX or record_function.", 0, out);
+	else
+		print_part(&table, form, NULL, "ranges", "Ranges of the program and of libraries, all ranks",
+			form == PRINT_TEXT, out);
+	print_free(&table);
+	ranges_free(&ranges);
+}
+
+void report_ranges_json(struct run *run, cJSON *object)
+{
+	struct range_table ranges;
+	struct print_table table;
+
+	ranges_find(&run->analysis, &ranges);
+	print_init(&table, &run->analysis.timeline.arena);
+	ranges_table(&table, &ranges);
+	if (table.row_count)
+		cJSON_AddItemToObject(object, "ranges", print_json(&table));
+	print_free(&table);
+	ranges_free(&ranges);
 }
