@@ -1,10 +1,11 @@
 /*
  * A run as Chrome trace JSON: see export.h. A process is written at a time: first each worker's iterations
- * and phases, which also tell what every call was for; then the calls on the host, where flows begin; then
- * the device's intervals in order of begin, where they end.
+ * and phases, which also tell what every call was for; then the calls on the host, where flows begin, and
+ * the ranges that the program names; then the device's intervals in order of begin, where they end.
  */
 #include "export.h"
 #include "output/report.h"
+#include "range.h"
 #include "role.h"
 #include "track.h"
 
@@ -13,7 +14,7 @@
 #include <string.h>
 
 /* The order of a process's tracks, from above. */
-enum { ORDER_WORKERS = 1, ORDER_THREADS = 10000, ORDER_QUEUES = 100000 };
+enum { ORDER_WORKERS = 1, ORDER_THREADS = 10000, ORDER_RANGES = 80000, ORDER_QUEUES = 150000 };
 
 /* A device interval in order of begin. */
 struct work {
@@ -245,6 +246,7 @@ static void put_process(struct export *export, uint32_t number)
 			put_worker(export, &export->analysis->workers[w], (uint32_t)order++);
 	export_find_owners(export->timeline, process, export->owners);
 	put_calls(export);
+	export_ranges(&export->tracks, export->timeline, process, ORDER_RANGES, &export->names);
 	put_intervals(export);
 	free(export->labels);
 	free(export->owners);

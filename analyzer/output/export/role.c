@@ -1,6 +1,7 @@
 /* What calls are for, and whose intervals are: see role.h. */
 #include "role.h"
 #include "output/report.h"
+#include "timeline/timeline_range.h"
 
 #include <inttypes.h>
 
@@ -108,6 +109,9 @@ int64_t export_earliest(const struct analysis *analysis)
 	for (size_t i = 0; i < timeline->interval_count; i++)
 		if (timeline_interval(timeline, i).begin_ns < least_ns)
 			least_ns = timeline_interval(timeline, i).begin_ns;
+	for (size_t i = 0; i < timeline->range_count; i++)
+		if (timeline->ranges[i].begin_ns < least_ns)
+			least_ns = timeline->ranges[i].begin_ns;
 	for (size_t w = 0; w < analysis->worker_count + analysis->idle_count; w++) {
 		const struct iteration_list *list = &analysis->workers[w].iterations;
 
