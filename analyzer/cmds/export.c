@@ -196,7 +196,8 @@ static const struct option_row rows[] = {
 	{"perfetto", OPTION_PERFETTO, NULL,
 		"a trace that ui.perfetto.dev and chrome://tracing open: a process per rank, all "
 		"ranks on one clock; in it a track for the iterations and one for the phases of "
-		"each GPU, one per host thread and one per stream. Work that overlaps other work "
+		"each GPU, one per host thread, one per thread with ranges of NVTX or record_function, and one per "
+		"stream. Work that overlaps other work "
 		"of its track is on an additional one. Arrows lead from a call to its work; a "
 		"slice shows its phase, layer and iteration. Phases are as in the report's "
 		"exclusive times, idle time with its cause"},

@@ -1,7 +1,7 @@
 /*
  * NVTX 3 from the side of a tool, as far as it is used here. Each library that uses NVTX carries it whole; at its first
  * call it loads what NVTX_INJECTION64_PATH names and calls InitializeInjectionNvtx2 with a function that hands out its
- * tables. A tool writes its own functions there. tests/abi_layout.c holds this against the vendor's headers where
+ * tables. A tool writes its own functions there. tests/nvtx_layout.c holds this against the vendor's headers where
  * there are any.
  */
 #ifndef NVTX_ABI_H
