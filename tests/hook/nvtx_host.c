@@ -64,6 +64,7 @@ static void domains(void)
 	if (a != again)
 		printf("a domain of the same name is another\n");
 	work();
+	nvtx_push_with(b, &red);
 	nvtx_push_with(a, &red);
 	nvtx_push_with(b, &wide);
 	work();
@@ -72,6 +73,8 @@ static void domains(void)
 	nvtx_pop_of(b);
 	work();
 	nvtx_pop();
+	work();
+	nvtx_pop_of(b);
 	nvtx_push_wide(L"wide 5");
 	nvtx_push_with(a, &registered);
 	nvtx_push_with(a, &wrong);
@@ -113,6 +116,14 @@ static void many(void)
 	char text[64];
 
 	work();
+	for (int i = 0; i < 1000; i++)
+		nvtx_push("deep");
+	work();
+	for (int i = 0; i < 1000; i++)
+		nvtx_pop();
+	nvtx_push("shallow");
+	work();
+	nvtx_pop();
 	for (int i = 0; i < 10000; i++) {
 		snprintf(text, sizeof text, "iter%d", i);
 		nvtx_push(text);
@@ -124,14 +135,6 @@ static void many(void)
 		nvtx_push(text);
 		nvtx_pop();
 	}
-	for (int i = 0; i < 1000; i++)
-		nvtx_push("deep");
-	work();
-	for (int i = 0; i < 1000; i++)
-		nvtx_pop();
-	nvtx_push("last");
-	work();
-	nvtx_pop();
 }
 
 static void forks(void)
