@@ -23,7 +23,7 @@
 #include "guest/clock.h"
 #include "guest/libc_dlsym.h"
 #include "guest/resolve.h"
-#include "guest/settings_hook.h"
+#include "guest/settings.h"
 #include "guest/state.h"
 #include "nvtx_abi.h"
 #include "nvtx_name.h"
@@ -254,17 +254,19 @@ static bool is_preloaded(void)
 	return pmh_is_ours(pmh_libc_dlsym(RTLD_DEFAULT, "fread"));
 }
 
-static bool is_setting(const char *name, const char *value)
-{
-	const char *text = getenv(name);
-
-	return text && strcmp(text, value) == 0;
-}
-
+/* By the settings as they are read when the process decides whether to record, which NVTX may be called before. */
 static bool is_switched_off(void)
 {
-	return atomic_load(&pmh_state) == PMH_OFF || is_setting("PMHOOK_NVTX", "off") ||
-	       is_setting("PMHOOK_MODE", "off") || is_setting("PMHOOK_MODE", "count");
+	static char room[PMH_SETTINGS_BYTES];
+	struct pmh_settings settings;
+
+	if (atomic_load(&pmh_state) == PMH_OFF)
+		return true;
+	if (!getenv("PMHOOK_NVTX") && !getenv("PMHOOK_MODE"))
+		return false;
+	pmh_settings_read(&settings, room, NULL, NULL);
+	return strcmp(settings.nvtx, "off") == 0 || strcmp(settings.mode, "off") == 0 ||
+	       strcmp(settings.mode, "count") == 0;
 }
 
 /* The path of this library, whatever folder the program or its children go to. */
@@ -275,7 +277,6 @@ static const char *own_path(char room[PATH_MAX])
 	return dladdr((void *)(uintptr_t)InitializeInjectionNvtx2, &info) ? realpath(info.dli_fname, room) : NULL;
 }
 
-/* The settings are read when the process decides to record, which NVTX may be called before. */
 __attribute__((constructor)) static void begin(void)
 {
 	static char room[PATH_MAX];

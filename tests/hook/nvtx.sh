@@ -115,9 +115,11 @@ NVTX_INJECTION64_PATH=$BUILD/lib/libnvtx_tool.so && export NVTX_INJECTION64_PATH
 host nested
 silent "another tool" "nvtx: ranges are not recorded" "a tool"
 unset NVTX_INJECTION64_PATH
-PMHOOK_NVTX=off && export PMHOOK_NVTX
-host nested
-silent off "" "no tool"
+for value in off no; do
+	export PMHOOK_NVTX=$value
+	host nested
+	silent $value "" "no tool"
+done
 unset PMHOOK_NVTX
 host nested bare
 [ "$(cat said)" = "a tool
