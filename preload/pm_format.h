@@ -292,6 +292,9 @@ enum pm_entry_type {
 	PM_ENTRY_DEVICE_WINDOW = 18,
 	PM_ENTRY_RANGE = 19,
 	PM_ENTRY_RANGE_WINDOW = 20,
+	PM_ENTRY_HLO_MODULE = 21,
+	PM_ENTRY_HLO_INSTRUCTION = 22,
+	PM_ENTRY_HLO_SCHEDULE = 23,
 };
 
 struct pm_entry {
@@ -487,6 +490,49 @@ struct pm_entry_range_window {
 	uint32_t reserved;
 	uint64_t ticks;
 };
+
+/*
+ * An instruction of a program that XLA has compiled, as its optimized HLO has it. Of a computation with a schedule all are
+ * there. Of what is fused, and of what is called for each element, those that compute something, without operands and
+ * without a name: they say only what the instruction that calls them is made of. Ids are XLA's, and distinct in a module.
+ * The instruction's name, which ranges of XLA (PM_RANGE_NVTX) call `hlo_op`, follows behind the ids, ends with zero, and
+ * may be empty.
+ */
+struct pm_entry_hlo_instruction {
+	uint32_t module; /* number of a PM_ENTRY_HLO_MODULE, which comes later */
+	uint32_t flags;  /* PM_HLO_* */
+	uint64_t computation;
+	uint64_t id;
+	uint64_t element_count; /* of the result; of a tuple 0 */
+	uint32_t type;          /* enum pm_type of the result; PM_TYPE_NONE: a tuple, or what has no value */
+	uint32_t index;         /* of a parameter its number, of get-tuple-element the element's */
+	uint32_t opcode;        /* here and below: number of a string; 0: none, or not known */
+	uint32_t op_name;       /* of what the program wrote: "jit(step)/jvp(CNN)/Conv_0/conv_general_dilated" */
+	uint32_t target;        /* of a custom call: the function, "__cublas$gemm" */
+	uint32_t file;          /* of the program's source */
+	uint32_t line;          /* 0: not known */
+	uint16_t operand_count; /* ids of instructions that follow */
+	uint16_t called_count;  /* ids of computations that follow those: of 64 bits, as the others */
+};
+#define PM_HLO_ROOT 1 /* its computation's result */
+
+/* The order in which a computation's instructions run, by their ids. */
+struct pm_entry_hlo_schedule {
+	uint32_t module;
+	uint32_t instruction_count; /* ids that follow, of 64 bits */
+	uint64_t computation;
+};
+
+/* An HLO module, whose entries are all there: it comes behind its instructions. */
+struct pm_entry_hlo_module {
+	uint32_t number;
+	uint32_t name;    /* number of a string: "jit_step" */
+	uint64_t program; /* XLA's number of it, which ranges of XLA call `program_id` */
+	uint64_t entry;   /* the computation that is run */
+	uint32_t flags;   /* PM_HLO_* */
+	uint32_t alias_count; /* elements of its result that take the place of an argument, which follow: numbers of 32 bits */
+};
+#define PM_HLO_PARTIAL 1 /* instructions are missing: there were too many, or they could not be read */
 
 /*
  * Something said about the run, "key: sentence", by the hook or by whoever calls pmhook_note (pm_note.h). The keys that

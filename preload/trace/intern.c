@@ -450,6 +450,28 @@ void pmh_python_entry(
 	write_entry(PM_ENTRY_PYTHON, &entry, sizeof entry, NULL, 0);
 }
 
+uint32_t pmh_hlo_module_number(void)
+{
+	return atomic_fetch_add(&last_number[PM_ENTRY_HLO_MODULE], 1) + 1;
+}
+
+void pmh_hlo_instruction_entry(
+	const struct pm_entry_hlo_instruction *instruction, const void *tail, size_t tail_bytes)
+{
+	write_entry(PM_ENTRY_HLO_INSTRUCTION, instruction, sizeof *instruction, tail, tail_bytes);
+}
+
+void pmh_hlo_schedule_entry(const struct pm_entry_hlo_schedule *schedule, const uint64_t *instructions)
+{
+	write_entry(PM_ENTRY_HLO_SCHEDULE, schedule, sizeof *schedule, instructions,
+		schedule->instruction_count * sizeof instructions[0]);
+}
+
+void pmh_hlo_module_entry(const struct pm_entry_hlo_module *module, const uint32_t *aliases)
+{
+	write_entry(PM_ENTRY_HLO_MODULE, module, sizeof *module, aliases, module->alias_count * sizeof aliases[0]);
+}
+
 uint32_t pmh_operation_count(void)
 {
 	return last_number[PM_ENTRY_OPERATION];

@@ -161,6 +161,13 @@ void pmh_module_entry(uint32_t operation, const char *path);
 void pmh_python_entry(
 	uint32_t operation, uint32_t flags, uint32_t line, const char *innermost, const char *outermost);
 
+/* A compiled program of XLA: its number, its instructions (tail: ids and the name), its schedules, and at last itself. */
+uint32_t pmh_hlo_module_number(void);
+void pmh_hlo_instruction_entry(
+	const struct pm_entry_hlo_instruction *instruction, const void *tail, size_t tail_bytes);
+void pmh_hlo_schedule_entry(const struct pm_entry_hlo_schedule *schedule, const uint64_t *instructions);
+void pmh_hlo_module_entry(const struct pm_entry_hlo_module *module, const uint32_t *aliases);
+
 uint32_t pmh_operation_count(void);   /* so far */
 
 /* In a child after fork. */
