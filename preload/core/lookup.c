@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <link.h>
 
+#include "framework/pjrt.h"
 #include "guest/libc_dlsym.h"
 #include "guest/plain.h"
 #include "guest/resolve.h"
@@ -185,6 +186,19 @@ static void *look_up_really(void *handle, const char *name, const char *version)
 	return version ? pmh_real_dlvsym(handle, name, version) : pmh_real_dlsym(handle, name);
 }
 
+/* Of a handle alone, which says whose it is: through others the caller's own objects are searched. */
+static struct look_up look_up_pjrt(void *handle, const char *name, const char *version, const void *caller)
+{
+	const int saved_errno = errno;
+	void *found;
+
+	if (is_second || handle == RTLD_NEXT || handle == RTLD_DEFAULT || pmh_is_ours(caller))
+		return (struct look_up){0};
+	found = look_up_really(handle, name, version);
+	errno = saved_errno;
+	return (struct look_up){found ? pmh_pjrt_exchanged(found) : NULL, 1};
+}
+
 struct look_up pmh_look_up(void *handle, const char *name, const void *caller, const char *version)
 {
 	static const struct look_up jump;
@@ -193,6 +207,8 @@ struct look_up pmh_look_up(void *handle, const char *name, const void *caller, c
 	void *found;
 
 	pmh_find_dlsym();
+	if (name && plain_equal(name, PMH_PJRT_NAME))
+		return look_up_pjrt(handle, name, version, caller);
 	if (is_second || !name || handle == RTLD_NEXT || !(call = call_named(name)) || pmh_is_ours(caller))
 		return jump;
 	found = look_up_really(handle, name, version);

@@ -34,6 +34,7 @@
 #include "files/input.h"
 #include "files/worker.h"
 #include "framework/nvtx.h"
+#include "framework/pjrt.h"
 #include "framework/record_function.h"
 #include "guest/clock.h"
 #include "guest/guest.h"
@@ -171,6 +172,7 @@ static void forked_in_child(void)
 	pmh_call_site_forget();
 	pmh_left_forget();
 	pmh_python_forget();
+	pmh_pjrt_forget();
 	pmh_python_forget_lines();
 	pmh_python_here_forget();
 	pmh_threads_forget(were_quiet);
