@@ -477,6 +477,9 @@ void trace_close(struct trace *trace)
 	free(trace->lists);
 	free(trace->places);
 	free(trace->devices);
+	free(trace->hlo_modules);
+	free(trace->hlo_instructions);
+	free(trace->hlo_schedules);
 	free(trace->notes);
 	free(trace->chunks);
 	free(trace->pairs);

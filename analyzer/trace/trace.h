@@ -167,6 +167,24 @@ struct trace_record {
 	const unsigned char *touches; /* the first of them */
 };
 
+/* An instruction of a program that XLA compiled (struct pm_entry_hlo_instruction). Texts are in the file; numbers of
+ * strings, modules and ids may be of none. */
+struct trace_hlo_instruction {
+	struct pm_entry_hlo_instruction fixed; /* counts are of ids that are there */
+	const unsigned char *ids;              /* unaligned: of operands, then of computations */
+	const char *name;
+};
+
+struct trace_hlo_schedule {
+	struct pm_entry_hlo_schedule fixed;
+	const unsigned char *instructions; /* unaligned: fixed.instruction_count ids */
+};
+
+struct trace_hlo_module {
+	struct pm_entry_hlo_module fixed;
+	const unsigned char *aliases; /* unaligned: fixed.alias_count numbers of 32 bits */
+};
+
 /* A device address among a launch's arguments, and the word of 8 bytes in which it stands. */
 struct trace_touch {
 	uint64_t address;
@@ -267,6 +285,12 @@ struct trace {
 	size_t place_count, place_room;
 	struct trace_device *devices; /* in order of the file */
 	size_t device_entry_count, device_entry_room;
+	struct trace_hlo_module *hlo_modules; /* here and below: in order of the file */
+	size_t hlo_module_count, hlo_module_room;
+	struct trace_hlo_instruction *hlo_instructions;
+	size_t hlo_instruction_count, hlo_instruction_room;
+	struct trace_hlo_schedule *hlo_schedules;
+	size_t hlo_schedule_count, hlo_schedule_room;
 	const char **notes;
 	size_t note_count, note_room;
 	struct trace_ring *ring; /* NULL: all of the records are there */

@@ -400,6 +400,9 @@ static void parse_entry(
 	struct trace *trace, uint64_t offset, unsigned type, const unsigned char *body, uint64_t size)
 {
 	static const size_t least_bytes[] = {
+		[PM_ENTRY_HLO_MODULE] = sizeof(struct pm_entry_hlo_module),
+		[PM_ENTRY_HLO_INSTRUCTION] = sizeof(struct pm_entry_hlo_instruction) + 1,
+		[PM_ENTRY_HLO_SCHEDULE] = sizeof(struct pm_entry_hlo_schedule),
 		[PM_ENTRY_FUNCTION] = sizeof(struct pm_entry_function) + 1,
 		[PM_ENTRY_OPERATION] = sizeof(struct pm_entry_operation),
 		[PM_ENTRY_DESCRIPTOR] = sizeof(struct pm_entry_descriptor),
@@ -424,7 +427,7 @@ static void parse_entry(
 	const char *text = NULL;
 	uint32_t number = 0;
 
-	if (type == 0 || type >= COUNT(least_bytes))
+	if (type == 0 || type >= COUNT(least_bytes) || least_bytes[type] == 0)
 		return;
 	if (size < least_bytes[type]) {
 		trace_trouble(trace, offset,
@@ -515,6 +518,11 @@ static void parse_entry(
 		return;
 	case PM_ENTRY_RANGE_WINDOW:
 		parse_range_window(trace, body);
+		return;
+	case PM_ENTRY_HLO_MODULE:
+	case PM_ENTRY_HLO_INSTRUCTION:
+	case PM_ENTRY_HLO_SCHEDULE:
+		trace_parse_hlo(trace, offset, type, body, size);
 		return;
 	case PM_ENTRY_DEVICE:
 		parse_device(trace, offset, body, size);
