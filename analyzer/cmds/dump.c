@@ -1,6 +1,7 @@
 /* pmanalyze dump: a trace as it is in the file, for whoever debugs a writer or wants to know what was seen.
  */
 #include "cmd.h"
+#include "output/hlo_table.h"
 #include "trace/dump.h"
 #include "trace/trace.h"
 
@@ -8,12 +9,34 @@
 #include <limits.h>
 #include <stdio.h>
 
-enum { OPTION_OPS = OPTION_FIRST, OPTION_RECORDS, OPTION_STATISTICS, OPTION_LIMIT };
+enum { OPTION_OPS = OPTION_FIRST, OPTION_RECORDS, OPTION_STATISTICS, OPTION_HLO, OPTION_LIMIT };
+
+/* What XLA compiled, instead of the rest. */
+static void print_hlo(const struct trace *trace, const struct dump_options *how)
+{
+	struct print_table table;
+	struct arena arena = {NULL};
+	struct hlo hlo;
+
+	hlo_init(&hlo, trace);
+	print_init(&table, &arena);
+	hlo_table(&hlo, how->limit, &table);
+	if (how->form == PRINT_CSV)
+		print_csv(&table, stdout);
+	else if (how->form == PRINT_JSON)
+		print_json_end(print_json(&table), stdout);
+	else
+		print_text(&table, "Instructions of XLA's programs", stdout);
+	print_free(&table);
+	arena_free(&arena);
+	hlo_free(&hlo);
+}
 
 static int run(int argument_count, char **arguments)
 {
 	struct dump_options how = {.limit = -1};
 	int option, status = 0;
+	bool hlo = false;
 
 	while ((option = command_option(&cmd_dump, argument_count, arguments)) != -1) {
 		switch (option) {
@@ -26,6 +49,9 @@ static int run(int argument_count, char **arguments)
 		case OPTION_STATISTICS:
 			how.statistics = true;
 			break;
+		case OPTION_HLO:
+			hlo = true;
+			break;
 		case OPTION_LIMIT:
 			how.limit = (long)command_count(&cmd_dump, option, optarg, 0, LONG_MAX);
 			break;
@@ -36,13 +62,16 @@ static int run(int argument_count, char **arguments)
 	}
 	if (optind >= argument_count)
 		cmd_usage(&cmd_dump, "no trace given");
-	if (how.form == PRINT_CSV && how.operations + how.records + how.statistics != 1)
-		cmd_usage(&cmd_dump, "--csv needs one of --ops, --records and --statistics");
+	if (how.form == PRINT_CSV && how.operations + how.records + how.statistics + hlo != 1)
+		cmd_usage(&cmd_dump, "--csv needs one of --ops, --records, --statistics and --hlo");
 	for (int i = optind; i < argument_count; i++) {
 		struct trace trace;
 
 		if (trace_open(&trace, arguments[i]) == 0) {
-			dump_print(&trace, &how, stdout);
+			if (hlo)
+				print_hlo(&trace, &how);
+			else
+				dump_print(&trace, &how, stdout);
 			if (trace.trouble)
 				warnx("%s", trace.trouble);
 		} else {
@@ -66,11 +95,14 @@ static const struct option_row rows[] = {
 		"of each operation's calls and device intervals over the whole run, also of those that a trace "
 		"of constant size (PMHOOK_MODE=ring) has dropped: count, total and mean time, standard "
 		"deviation, least, quantiles, greatest"},
+	{"hlo", OPTION_HLO, NULL,
+		"instead of all that, the instructions of programs that XLA compiled (JAX), by their schedule, with the direction "
+		"and layer that each is of, and what that follows from"},
 	{"limit", OPTION_LIMIT, "N",
 		"at most N operations, N of each graph, N records, N statistics (default: all)"},
 	{"json", CMD_JSON, NULL, "everything as one JSON object per file (records with --records)"},
 	{"csv", CMD_CSV, NULL,
-		"the operations (--ops), the records (--records) or the statistics (--statistics) as CSV"},
+		"the operations (--ops), the records (--records), the statistics (--statistics) or the instructions (--hlo) as CSV"},
 	{0},
 };
 
