@@ -109,6 +109,25 @@ void hlo_free(struct hlo *hlo);
 const struct hlo_module *hlo_find_module(const struct hlo *hlo, uint64_t program);
 const struct hlo_instruction *hlo_find(const struct hlo_module *module, const char *name, size_t length);
 
+/*
+ * From XLA's ranges (PM_RANGE_NVTX) to an instruction: "XlaModule:#hlo_module=jit_step,program_id=13#" is
+ * around each run of a program, and in it "Thunk:#name=...,hlo_op=cudnn-conv.2#" around each launch. Both
+ * answer false for other texts, and for what XLA launches while it compiles, which has no program_id.
+ */
+bool hlo_range_program(const char *text, uint64_t *program);
+bool hlo_range_instruction(const char *text, const char **name, size_t *length);
+
+/*
+ * The instructions of the nodes of a graph (a command buffer), of which XLA says nothing in a range of their
+ * own: in the order of the schedule. names: of each node the kernel's, NULL for a copy or set. thunk: the
+ * instruction that the launch's range names, or NULL: where that is a call the nodes are what it calls. A
+ * kernel has the name of the first of equal instructions, so that numbers behind names count for little.
+ * found[i] is an instruction, or NULL. Takes time with names times instructions: more than some ten million
+ * are left alone.
+ */
+void hlo_align(const struct hlo_module *module, const struct hlo_instruction *thunk, const char *const *names,
+	size_t count, const struct hlo_instruction **found);
+
 /* ---- for hlo*.c and tests ---- */
 
 /* Of an op_name: FORWARD, BACKWARD or RECOMPUTED where it has a derivative, else NONE. */

@@ -12,15 +12,18 @@ bool hlo_is_passing(const struct hlo_instruction *instruction)
 {
 	static const char *const opcodes[] = {"bitcast", "copy", "convert", "transpose", "reshape",
 		"copy-start", "copy-done", "bitcast-convert", "get-tuple-element"};
-	static const char *const fusions[] = {
-		"wrapped_transpose", "wrapped_convert", "wrapped_copy", "wrapped_reshape"};
+	static const char *const fusions[] = {"wrapped_transpose", "wrapped_convert", "wrapped_copy",
+		"wrapped_reshape", "loop_transpose", "input_transpose", "loop_convert", "loop_copy",
+		"copy_fusion", "transpose_copy"};
 
 	if (strcmp(instruction->opcode, "parameter") == 0)
 		return instruction->operand_count == 1;
 	for (size_t i = 0; i < sizeof(opcodes) / sizeof(*opcodes); i++)
 		if (strcmp(instruction->opcode, opcodes[i]) == 0)
 			return true;
-	for (size_t i = 0; i < sizeof(fusions) / sizeof(*fusions); i++)
+	for (size_t i = 0; instruction->operand_count == 1 && !instruction->has_product &&
+			   i < sizeof(fusions) / sizeof(*fusions);
+		i++)
 		if (strncmp(instruction->name, fusions[i], strlen(fusions[i])) == 0)
 			return true;
 	return false;

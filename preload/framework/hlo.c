@@ -73,7 +73,8 @@ static size_t copy_text(const struct pmh_proto *text, char copy[NAME_MOST + 1])
 	size_t n = (size_t)(text->end - text->at);
 
 	n = n < NAME_MOST ? n : NAME_MOST;
-	memcpy(copy, text->at, n);
+	if (n)
+		memcpy(copy, text->at, n);
 	copy[n] = 0;
 	return strlen(copy) + 1;
 }

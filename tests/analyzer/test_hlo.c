@@ -1,0 +1,482 @@
+/*
+ * Programs of XLA, from the serialized module to the direction and layer of each instruction: modules are
+ * built here byte by byte, read by the hook's reader, whose entries the trace's reader takes; and what is
+ * broken, cut off or changed ends without harm.
+ */
+#include "check.h"
+#include "framework/hlo.h"
+#include "reconstruct/hlo.h"
+#include "trace/intern.h"
+#include "trace/trace_dictionary.h"
+
+#include <stdlib.h>
+
+#define CHECK_THAT(condition) CHECK(condition, "it is not")
+#define CHECK_TEXT(found, expected) \
+	CHECK(strcmp(found, expected) == 0, "found \"%s\", expected \"%s\"", found, expected)
+
+/* ---- what the hook writes to ---- */
+
+static struct trace written;
+static struct arena bodies;
+static size_t string_room;
+static uint32_t modules_written;
+
+uint32_t pmh_string(const char *text)
+{
+	for (size_t i = 1; i < written.string_count; i++)
+		if (strcmp(written.strings[i], text) == 0)
+			return (uint32_t)i;
+	if (written.string_count == 0)
+		*MEM_PUSH(written.strings, written.string_count, string_room) = NULL;
+	*MEM_PUSH(written.strings, written.string_count, string_room) =
+		arena_text(&bodies, text, strlen(text));
+	return (uint32_t)written.string_count - 1;
+}
+
+uint32_t pmh_hlo_module_number(void)
+{
+	return ++modules_written;
+}
+
+static void take(unsigned type, const void *fixed, size_t fixed_bytes, const void *tail, size_t tail_bytes)
+{
+	unsigned char *body = arena_alloc(&bodies, fixed_bytes + tail_bytes + 1, 1);
+
+	memcpy(body, fixed, fixed_bytes);
+	if (tail_bytes)
+		memcpy(body + fixed_bytes, tail, tail_bytes);
+	trace_parse_hlo(&written, 0, type, body, fixed_bytes + tail_bytes);
+}
+
+void pmh_hlo_instruction_entry(
+	const struct pm_entry_hlo_instruction *instruction, const void *tail, size_t tail_bytes)
+{
+	take(PM_ENTRY_HLO_INSTRUCTION, instruction, sizeof(*instruction), tail, tail_bytes);
+}
+
+void pmh_hlo_schedule_entry(const struct pm_entry_hlo_schedule *schedule, const uint64_t *instructions)
+{
+	take(PM_ENTRY_HLO_SCHEDULE, schedule, sizeof(*schedule), instructions,
+		schedule->instruction_count * sizeof(*instructions));
+}
+
+void pmh_hlo_module_entry(const struct pm_entry_hlo_module *module, const uint32_t *aliases)
+{
+	take(PM_ENTRY_HLO_MODULE, module, sizeof(*module), aliases, module->alias_count * sizeof(*aliases));
+}
+
+static void forget(void)
+{
+	char path[] = "test";
+
+	trace_close(&written);
+	arena_free(&bodies);
+	written = (struct trace){.path = path};
+	string_room = 0;
+	modules_written = 0;
+}
+
+/* ---- a module, byte by byte ---- */
+
+struct bytes {
+	unsigned char at[8192];
+	size_t count;
+};
+
+static void put_number(struct bytes *b, uint64_t value)
+{
+	for (; value > 127; value >>= 7)
+		b->at[b->count++] = (unsigned char)(value | 128);
+	b->at[b->count++] = (unsigned char)value;
+}
+
+static void put(struct bytes *b, unsigned field, uint64_t value)
+{
+	put_number(b, field << 3);
+	put_number(b, value);
+}
+
+static void put_bytes(struct bytes *b, unsigned field, const void *bytes, size_t count)
+{
+	put_number(b, field << 3 | 2);
+	put_number(b, count);
+	memcpy(b->at + b->count, bytes, count);
+	b->count += count;
+}
+
+static void put_text(struct bytes *b, unsigned field, const char *text)
+{
+	put_bytes(b, field, text, strlen(text));
+}
+
+static void put_message(struct bytes *b, unsigned field, const struct bytes *message)
+{
+	put_bytes(b, field, message->at, message->count);
+}
+
+struct row {
+	const char *name, *opcode, *op_name;
+	unsigned id, elements; /* elements 0: a tuple */
+	unsigned operands[6];  /* ids, ended by 0 */
+	unsigned called, index;
+};
+
+enum { F32 = 11, TUPLE = 13 };
+
+static struct bytes instruction(const struct row *row)
+{
+	struct bytes b = {.count = 0}, shape = {.count = 0}, metadata = {.count = 0}, packed = {.count = 0};
+
+	put_text(&b, 1, row->name);
+	put_text(&b, 2, row->opcode);
+	put(&shape, 2, row->elements ? F32 : TUPLE);
+	if (row->elements > 1)
+		put(&shape, 3, row->elements);
+	put_message(&b, 3, &shape);
+	put_text(&metadata, 2, row->op_name);
+	put(&metadata, 4, 17);
+	put_message(&b, 7, &metadata);
+	if (row->index)
+		put(&b, strcmp(row->opcode, "parameter") == 0 ? 9 : 13, row->index);
+	put(&b, 35, row->id);
+	for (unsigned i = 0; row->operands[i]; i++)
+		put_number(&packed, row->operands[i]);
+	put_message(&b, 36, &packed);
+	if (row->called)
+		put(&b, 38, row->called);
+	return b;
+}
+
+static void put_computation(struct bytes *module, unsigned id, const struct row *rows, unsigned count)
+{
+	struct bytes b = {.count = 0};
+
+	put_text(&b, 1, "computation");
+	for (unsigned i = 0; i < count; i++) {
+		const struct bytes one = instruction(&rows[i]);
+
+		put_message(&b, 2, &one);
+	}
+	put(&b, 5, id);
+	put(&b, 6, rows[count - 1].id);
+	put_message(module, 3, &b);
+}
+
+/* The last instruction comes first in the schedule: the order must be the schedule's. */
+static void put_schedule(struct bytes *module, unsigned computation, const struct row *rows, unsigned count)
+{
+	struct bytes packed = {.count = 0}, sequence = {.count = 0}, entry = {.count = 0},
+		     schedule = {.count = 0};
+
+	for (unsigned i = count; i-- > 0;)
+		put_number(&packed, rows[i].id);
+	put_message(&sequence, 1, &packed);
+	put(&entry, 1, computation);
+	put_message(&entry, 2, &sequence);
+	put_message(&schedule, 1, &entry);
+	put_message(module, 7, &schedule);
+}
+
+#define ENTRY 900
+#define FUSED 901
+#define COUNT(array) (unsigned)(sizeof(array) / sizeof(*(array)))
+
+static struct bytes module_of(
+	const struct row *rows, unsigned count, const struct row *fused, unsigned fused_count)
+{
+	struct bytes module = {.count = 0}, wrapped = {.count = 0};
+
+	put_text(&module, 1, "jit_step");
+	put_computation(&module, FUSED, fused, fused_count);
+	put_computation(&module, ENTRY, rows, count);
+	put(&module, 5, 13);
+	put(&module, 6, ENTRY);
+	put_schedule(&module, ENTRY, rows, count);
+	put_message(&wrapped, 1, &module);
+	return wrapped;
+}
+
+static bool record(const struct bytes *module, size_t count)
+{
+	void *copy = mem_alloc(count + 1, 1), *scratch = mem_alloc(PMH_HLO_SCRATCH(count), 1);
+	bool is_module;
+
+	memcpy(copy, module->at, count);
+	is_module = pmh_hlo_record(copy, count, true, scratch);
+	free(copy);
+	free(scratch);
+	return is_module;
+}
+
+/* ---- a step: two products, a loss, an optimizer with state ---- */
+
+static const struct row inside[] = {
+	{"x", "parameter", "", 50, 64, {0}, 0, 0},
+	{"sum", "add", "jit(step)/transpose(jvp(Net))/Norm_0/add", 51, 64, {50, 50, 0}, 0, 0},
+	{"sum2", "add", "jit(step)/transpose(jvp(Net))/Norm_0/add", 52, 64, {51, 50, 0}, 0, 0},
+	{"dot", "dot", "jit(step)/transpose(jvp(Net))/Dense_1/dot_general", 53, 64, {52, 52, 0}, 0, 0},
+};
+
+static const struct row step[] = {
+	{"p", "parameter", "p['w1']", 1, 64, {0}, 0, 0},
+	{"s", "parameter", "s[0].mu['w1']", 2, 64, {0}, 0, 1},
+	{"x", "parameter", "x", 3, 32, {0}, 0, 2},
+	{"copy.1", "copy", "", 4, 64, {1, 0}, 0, 0},
+	{"gemm.1", "custom-call", "jit(step)/jvp(Net)/Dense_0/dot_general", 5, 32, {4, 3, 0}, 0, 0},
+	{"loss.1", "reduce", "jit(step)/jvp()/reduce_sum", 6, 1, {5, 0}, 0, 0},
+	{"fusion.7", "fusion", "jit(step)/mul", 7, 64, {5, 3, 0}, FUSED, 0},
+	{"again.1", "fusion", "jit(step)/transpose(jvp(Net))/rematted_computation/Dense_0/tanh", 8, 32,
+		{5, 0}, 0, 0},
+	{"all-reduce.1", "all-reduce", "", 9, 0, {7, 8, 0}, 0, 0},
+	{"part.1", "get-tuple-element", "", 10, 64, {9, 0}, 0, 0},
+	{"adam.1", "fusion", "jit(step)/add", 11, 64, {10, 2, 1, 0}, 0, 0},
+	{"root", "tuple", "", 12, 0, {11, 2, 6, 0}, 0, 0},
+};
+
+static const struct hlo_instruction *find(const struct hlo *hlo, const char *name)
+{
+	const struct hlo_module *module = hlo_find_module(hlo, 13);
+	const struct hlo_instruction *i = module ? hlo_find(module, name, strlen(name)) : NULL;
+
+	static const struct hlo_instruction none = {.name = "", .layer = "?"};
+
+	CHECK_THAT(i != NULL);
+	return i ? i : &none;
+}
+
+static void expect(const struct hlo *hlo, const char *name, enum hlo_direction direction, const char *layer)
+{
+	const struct hlo_instruction *i = find(hlo, name);
+
+	CHECK_TEXT(hlo_direction_name(i->direction), hlo_direction_name(direction));
+	CHECK_TEXT(i->layer, layer);
+}
+
+static void test_step(void)
+{
+	const struct bytes module = module_of(step, COUNT(step), inside, COUNT(inside));
+	struct hlo hlo;
+
+	CHECK_THAT(record(&module, module.count));
+	hlo_init(&hlo, &written);
+	CHECK_THAT(hlo.module_count == 1);
+	CHECK_TEXT(hlo.modules[0].name, "jit_step");
+	CHECK_THAT(hlo.modules[0].trains && hlo.modules[0].names_all && !hlo.modules[0].is_partial);
+	CHECK_THAT(hlo_find_module(&hlo, 14) == NULL);
+	expect(&hlo, "gemm.1", HLO_FORWARD, "Net/Dense_0");
+	expect(&hlo, "copy.1", HLO_FORWARD, "Net/Dense_0");
+	expect(&hlo, "loss.1", HLO_FORWARD, "");
+	/* of a fusion the product in it, not the sums, nor its own name */
+	expect(&hlo, "fusion.7", HLO_BACKWARD, "Net/Dense_1");
+	CHECK_THAT(find(&hlo, "fusion.7")->source == HLO_BY_PRODUCT);
+	expect(&hlo, "again.1", HLO_RECOMPUTED, "Net/Dense_0");
+	expect(&hlo, "adam.1", HLO_UPDATE, "");
+	/* two that XLA has combined */
+	expect(&hlo, "all-reduce.1", HLO_COMMUNICATION, "");
+	CHECK_THAT(find(&hlo, "all-reduce.1")->layer_count == 2);
+	CHECK_THAT(find(&hlo, "root")->order == 1 && find(&hlo, "p")->order == COUNT(step));
+	hlo_free(&hlo);
+	forget();
+}
+
+/* The same as JAX wrote it before 0.7, without any scope: the flow of data decides, and weights have names.
+ */
+static void test_plain(void)
+{
+	struct row rows[COUNT(step)];
+	struct bytes module;
+	struct hlo hlo;
+
+	memcpy(rows, step, sizeof(rows));
+	for (unsigned i = 0; i < COUNT(rows); i++)
+		if (strchr(rows[i].op_name, '/'))
+			rows[i].op_name = "jit(step)/jit(main)/op";
+	rows[6].called = 0;
+	module = module_of(rows, COUNT(rows), inside, 1);
+	CHECK_THAT(record(&module, module.count));
+	hlo_init(&hlo, &written);
+	CHECK_THAT(hlo.modules[0].trains && !hlo.modules[0].names_all);
+	expect(&hlo, "gemm.1", HLO_FORWARD, "p['w1']");
+	expect(&hlo, "loss.1", HLO_FORWARD, "");
+	expect(&hlo, "fusion.7", HLO_BACKWARD, "");
+	expect(&hlo, "adam.1", HLO_UPDATE, "");
+	hlo_free(&hlo);
+	forget();
+}
+
+/* Without derivatives, and without new weights, nothing is said. */
+static void test_evaluation(void)
+{
+	static const struct row rows[] = {
+		{"p", "parameter", "p['w1']", 1, 64, {0}, 0, 0},
+		{"gemm.1", "custom-call", "jit(f)/Net/Dense_0/dot_general", 2, 32, {1, 0}, 0, 0},
+		{"loss", "reduce", "jit(f)/reduce_sum", 3, 1, {2, 0}, 0, 0},
+		{"root", "tuple", "", 4, 0, {3, 0}, 0, 0},
+	};
+	const struct bytes module = module_of(rows, COUNT(rows), inside, 1);
+	struct hlo hlo;
+
+	CHECK_THAT(record(&module, module.count));
+	hlo_init(&hlo, &written);
+	CHECK_THAT(!hlo.modules[0].trains);
+	expect(&hlo, "gemm.1", HLO_NONE, "Net/Dense_0");
+	hlo_free(&hlo);
+	forget();
+}
+
+static void test_names(void)
+{
+	static const struct {
+		const char *op_name, *layer;
+		enum hlo_direction direction;
+	} cases[] = {
+		{"jit(step)/jvp(CNN)/Conv_0/conv_general_dilated", "CNN/Conv_0", HLO_FORWARD},
+		{"jit(step)/transpose(jvp(CNN))/jit(relu)/max", "CNN", HLO_BACKWARD},
+		{"jit(step)/transpose(jvp())/mul", "", HLO_BACKWARD},
+		{"jit(step)/jit(main)/jvp(GPT)/while/body/blocks/qkv/dot_general", "GPT/blocks/qkv",
+			HLO_FORWARD},
+		{"jit(step)/transpose(jvp(GPT))/checkpoint/rematted_computation/block0/bqhd,bkhd->bhqk/dot_general",
+			"GPT/block0", HLO_RECOMPUTED},
+		{"jit(step)/vmap(jvp(A))/B/branch_1_fun/add", "A/B", HLO_FORWARD},
+		{"p['params']['Dense_0']['kernel']", "", HLO_NONE},
+		{"jit(step", "", HLO_NONE},
+		{"a(b/c)/d)/e(/f", "b/c/d)", HLO_NONE},
+		{"", "", HLO_NONE},
+	};
+	struct arena arena = {NULL};
+
+	for (unsigned i = 0; i < COUNT(cases); i++) {
+		CHECK_TEXT(hlo_name_layer(&arena, cases[i].op_name), cases[i].layer);
+		CHECK_THAT(hlo_name_direction(cases[i].op_name) == cases[i].direction);
+	}
+	arena_free(&arena);
+}
+
+/* ---- which instruction a launch belongs to ---- */
+
+static void test_ranges(void)
+{
+	const char *name;
+	uint64_t program = 0;
+	size_t length;
+
+	CHECK_THAT(hlo_range_program("XlaModule:#hlo_module=jit_step,program_id=13#", &program) &&
+		   program == 13);
+	CHECK_THAT(!hlo_range_program("XlaModule:#hlo_module=gemm_fusion#", &program));
+	CHECK_THAT(!hlo_range_program("program_id=13#", &program));
+	CHECK_THAT(hlo_range_instruction("Thunk:#name=a/conv,hlo_op=cudnn-conv.2#", &name, &length));
+	CHECK_THAT(length == 12 && memcmp(name, "cudnn-conv.2", 12) == 0);
+	CHECK_THAT(!hlo_range_instruction("Thunk:#hlo_op=#", &name, &length));
+	CHECK_THAT(!hlo_range_instruction("XlaCompile:#hlo_op=a#", &name, &length));
+}
+
+/* A kernel that two instructions share has the first one's name; a library launches two for a product. */
+static void test_graph(void)
+{
+	static const struct row rows[] = {
+		{"p", "parameter", "", 1, 64, {0}, 0, 0},
+		{"loop_add_fusion", "fusion", "", 2, 64, {1, 0}, 0, 0},
+		{"loop_add_fusion.1", "fusion", "", 3, 64, {2, 0}, 0, 0},
+		{"custom-call.3", "custom-call", "", 4, 64, {3, 0}, 0, 0},
+		{"copy.4", "copy", "", 5, 64, {4, 0}, 0, 0},
+		{"loop_add_fusion.2", "fusion", "", 6, 64, {5, 0}, 0, 0},
+		{"loop_mul_fusion.2", "fusion", "", 7, 64, {6, 0}, 0, 0},
+	};
+	static const char *const names[] = {"loop_add_fusion", "loop_add_fusion", "cutlass_gemm",
+		"splitKreduce", NULL, "loop_add_fusion_2", "loop_mul_fusion_2"};
+	static const char *const expected[] = {"loop_add_fusion", "loop_add_fusion.1", "custom-call.3",
+		"custom-call.3", "copy.4", "loop_add_fusion.2", "loop_mul_fusion.2"};
+	const struct hlo_instruction *found[COUNT(names)];
+	struct bytes module = {.count = 0}, wrapped = {.count = 0};
+	struct row backwards[COUNT(rows)];
+	struct hlo hlo;
+
+	for (unsigned i = 0; i < COUNT(rows); i++) /* put_schedule turns them round */
+		backwards[i] = rows[COUNT(rows) - 1 - i];
+	put_text(&module, 1, "jit_step");
+	put_computation(&module, ENTRY, rows, COUNT(rows));
+	put(&module, 5, 13);
+	put(&module, 6, ENTRY);
+	put_schedule(&module, ENTRY, backwards, COUNT(rows));
+	put_message(&wrapped, 1, &module);
+	CHECK_THAT(record(&wrapped, wrapped.count));
+	hlo_init(&hlo, &written);
+	hlo_align(&hlo.modules[0], NULL, names, COUNT(names), found);
+	for (unsigned i = 0; i < COUNT(names); i++)
+		CHECK_TEXT(found[i] ? found[i]->name : "none", expected[i]);
+	hlo_free(&hlo);
+	forget();
+}
+
+/* ---- what is broken ---- */
+
+static void label_what_is_there(const struct bytes *module, size_t count)
+{
+	struct hlo hlo;
+
+	record(module, count);
+	hlo_init(&hlo, &written);
+	hlo_free(&hlo);
+	forget();
+}
+
+static void test_broken(void)
+{
+	const struct bytes whole = module_of(step, COUNT(step), inside, COUNT(inside));
+
+	for (size_t count = 0; count < whole.count; count++)
+		label_what_is_there(&whole, count);
+	for (size_t i = 0; i < whole.count; i++)
+		for (unsigned change = 1; change < 256; change = change * 3 + 1) {
+			struct bytes changed = whole;
+
+			changed.at[i] = (unsigned char)(changed.at[i] + change);
+			label_what_is_there(&changed, changed.count);
+		}
+}
+
+/* A length of 2^64 - 1, and numbers of more than ten bytes. */
+static void test_lengths(void)
+{
+	struct bytes module = {.count = 0};
+
+	put_number(&module, 1 << 3 | 2);
+	put_number(&module, UINT64_MAX);
+	CHECK_THAT(!record(&module, module.count));
+	memset(module.at, 0xff, 64);
+	CHECK_THAT(!record(&module, 64));
+	CHECK_THAT(!record(&module, 0));
+	forget();
+}
+
+/* Entries whose counts are more than their bytes. */
+static void test_entries(void)
+{
+	struct {
+		struct pm_entry_hlo_instruction fixed;
+		unsigned char tail[16];
+	} i = {.fixed = {.operand_count = 2}};
+
+	trace_parse_hlo(&written, 0, PM_ENTRY_HLO_INSTRUCTION, (unsigned char *)&i, sizeof(i.fixed) + 16);
+	CHECK_THAT(written.hlo_instruction_count == 0 && written.trouble);
+	i.fixed.operand_count = 1;
+	trace_parse_hlo(&written, 0, PM_ENTRY_HLO_INSTRUCTION, (unsigned char *)&i, sizeof(i.fixed) + 16);
+	CHECK_THAT(written.hlo_instruction_count == 1);
+	forget();
+}
+
+int main(void)
+{
+	forget();
+	test_names();
+	test_step();
+	test_plain();
+	test_evaluation();
+	test_ranges();
+	test_graph();
+	test_lengths();
+	test_entries();
+	test_broken();
+	return check_end();
+}
