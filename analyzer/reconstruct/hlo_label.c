@@ -218,13 +218,13 @@ static bool label_by_neighbours(struct hlo_module *module)
 
 /* Neighbours are often of both passes: what the loss does not need is not forward, and the other way round.
  */
-static void correct_neighbours(struct hlo_module *module, const struct hlo_flow *flow)
+static void correct_guesses(struct hlo_module *module, const struct hlo_flow *flow)
 {
 	for (uint32_t n = 0; flow->is_known && n < module->instruction_count; n++) {
 		struct hlo_instruction *i = &module->instructions[n];
 
-		if (i->source != HLO_BY_NEIGHBOUR || i->direction == HLO_NONE ||
-			!module->computations[i->computation].is_straight ||
+		if ((i->source != HLO_BY_NEIGHBOUR && i->source != HLO_BY_INSIDE) ||
+			i->direction == HLO_NONE || !module->computations[i->computation].is_straight ||
 			(i->direction == HLO_FORWARD) == flow->is_loss[n])
 			continue;
 		i->direction = flow->is_loss[n]     ? HLO_FORWARD
@@ -306,7 +306,7 @@ void hlo_label(struct arena *arena, struct hlo_module *module)
 	module->trains |= flow.is_known && has_products(module);
 	for (unsigned round = 0; round < ROUNDS_MOST && label_by_neighbours(module); round++)
 		;
-	correct_neighbours(module, &flow);
+	correct_guesses(module, &flow);
 	for (uint32_t n = 0; module->trains && n < module->instruction_count; n++) {
 		struct hlo_instruction *i = &module->instructions[n];
 
