@@ -119,14 +119,15 @@ bool hlo_range_instruction(const char *text, const char **name, size_t *length);
 
 /*
  * The instructions of the nodes of a graph (a command buffer), of which XLA says nothing in a range of their
- * own: in the order of the schedule. names: of each node the kernel's, NULL for a copy or set. thunk: the
- * instruction that the launch's range names, or NULL: where that is a call the nodes are what it calls. A
- * kernel has the name of the first of equal instructions, so that numbers behind names count for little.
- * found[i] is an instruction, or NULL. Takes time with names times instructions: more than some ten million
- * are left alone.
+ * own: in the order of the schedule. names: of each node the kernel's, NULL for a copy or set. around: the
+ * innermost instruction that the launch's ranges name, outwards from the launch (a command buffer's own name
+ * may be no instruction's), or NULL: where it is a call or a loop, the nodes are in what it calls, else in
+ * the module's entry. A kernel has the name of the first of equal instructions, so that numbers behind names
+ * count for little. found[i] is an instruction, or NULL. Takes time with names times instructions: more than
+ * some ten million are left alone.
  */
-void hlo_align(const struct hlo_module *module, const struct hlo_instruction *thunk, const char *const *names,
-	size_t count, const struct hlo_instruction **found);
+void hlo_align(const struct hlo_module *module, const struct hlo_instruction *around,
+	const char *const *names, size_t count, const struct hlo_instruction **found);
 
 /* ---- for hlo*.c and tests ---- */
 

@@ -177,15 +177,28 @@ static void find_libraries(struct alignment *a)
 	}
 }
 
-void hlo_align(const struct hlo_module *module, const struct hlo_instruction *thunk, const char *const *names,
-	size_t count, const struct hlo_instruction **found)
+/* A loop's body has more instructions than its condition. */
+static uint32_t computation_of(const struct hlo_module *module, const struct hlo_instruction *around)
 {
-	const bool calls = thunk && strcmp(thunk->opcode, "call") == 0 && thunk->called_count == 1 &&
-			   thunk->called[0] != HLO_NO_INSTRUCTION;
+	uint32_t best = HLO_NO_INSTRUCTION;
+
+	if (!around || (strcmp(around->opcode, "call") != 0 && strcmp(around->opcode, "while") != 0))
+		return module->entry;
+	for (uint32_t k = 0; k < around->called_count; k++)
+		if (around->called[k] != HLO_NO_INSTRUCTION &&
+			(best == HLO_NO_INSTRUCTION || module->computations[around->called[k]].count >
+							       module->computations[best].count))
+			best = around->called[k];
+	return best == HLO_NO_INSTRUCTION ? module->entry : best;
+}
+
+void hlo_align(const struct hlo_module *module, const struct hlo_instruction *around,
+	const char *const *names, size_t count, const struct hlo_instruction **found)
+{
 	struct alignment a = {.names = names, .count = count};
 
 	memset(found, 0, count * sizeof(*found));
-	list_rows(&a, module, calls ? thunk->called[0] : module->entry);
+	list_rows(&a, module, computation_of(module, around));
 	if (a.row_count && count < CELLS_MOST / (a.row_count + 1)) {
 		find_libraries(&a);
 		a.best = mem_alloc((count + 1) * (a.row_count + 1), sizeof(*a.best));
