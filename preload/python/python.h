@@ -156,8 +156,8 @@ struct pmh_python_look {
 	} places[PMH_PYTHON_LINES]; /* of which the line was found */
 	/*
 	 * What was found in dictionaries of the program's modules: where the moments of looks are known
-	 * (now_ns not 0), answers hold for a while, as modules may be put elsewhere in their tree, or others of
-	 * their classes come to their addresses.
+	 * (now_ns not 0), answers hold for a while, as modules may be put elsewhere in their tree, or others
+	 * of their classes come to their addresses.
 	 */
 	uint64_t now_ns;
 	struct pmh_python_answer {
@@ -272,8 +272,8 @@ bool pmh_python_find_callers(struct pmh_python_look *look, uint64_t thread, char
 bool pmh_python_find_outer(struct pmh_python_look *look, uint64_t thread, char *text, size_t text_bytes);
 
 /*
- * The innermost frame whose `self` is an nn.Module; false: there is none, or, with look->failed or is_unknown, it is not
- * known. What the frames before it have as `self` is no module, by their classes.
+ * The innermost frame whose `self` is an nn.Module; false: there is none, or, with look->failed or
+ * is_unknown, it is not known. What the frames before it have as `self` is no module, by their classes.
  */
 #define PMH_PYTHON_PASSED 16
 struct pmh_python_self {
@@ -294,7 +294,8 @@ struct pmh_python_line {
 /* False: there is none, or, with look->failed, it is not known. */
 bool pmh_python_find_line(struct pmh_python_look *look, uint64_t thread, struct pmh_python_line *line);
 
-/* The innermost of the program: not PyTorch's, nor the interpreter's own. passed: the code of the frames before it. */
+/* The innermost of the program: not PyTorch's, nor the interpreter's own. passed: the code of the frames
+ * before it. */
 bool pmh_python_find_program(struct pmh_python_look *look, uint64_t thread, struct pmh_python_line *line,
 	uint64_t passed[PMH_PYTHON_PASSED], unsigned *passed_count);
 

@@ -207,7 +207,8 @@ uint64_t pmh_python_stack(void)
 		return 0;
 	for (int i = 0; frame; i++) {
 		const bool is_shim = pmh_is_shim(at, frame);
-		const uint64_t code = is_shim ? 0 : pmh_load(frame + at->frame_code) & ~(uint64_t)at->frame_tags;
+		const uint64_t code =
+			is_shim ? 0 : pmh_load(frame + at->frame_code) & ~(uint64_t)at->frame_tags;
 
 		if (i == FRAMES_MAX)
 			return 0;
@@ -269,7 +270,8 @@ static uint64_t stack_pointer(void)
  */
 __attribute__((no_sanitize("address", "thread"))) static bool is_in_main(void)
 {
-	const uint64_t pointer = (stack_pointer() + 7) & ~(uint64_t)7, end = pmh_python_loads.stack_end & ~(uint64_t)7;
+	const uint64_t pointer = (stack_pointer() + 7) & ~(uint64_t)7,
+		       end = pmh_python_loads.stack_end & ~(uint64_t)7;
 
 	if (pointer == 0 || pointer >= end || end - pointer > STACK_MOST)
 		return false;
@@ -287,7 +289,8 @@ void pmh_python_begin_lines(void)
 	if (pmh_self.reads_python || pmh_self.ours || pmh_self.never_reads_python || tries >= TRIES)
 		return;
 	/* asked once, not for each operation: and pmh_python_loads is the first thread's */
-	pmh_self.never_reads_python = syscall(SYS_gettid) != getpid() || !pmh_python_reading(&pmh_python_loads);
+	pmh_self.never_reads_python =
+		syscall(SYS_gettid) != getpid() || !pmh_python_reading(&pmh_python_loads);
 	if (pmh_self.never_reads_python)
 		return;
 	tries++;

@@ -339,8 +339,8 @@ bool pmh_python_look_line(struct pmh_python_line *line)
 	return found;
 }
 
-bool pmh_python_look_self(
-	struct pmh_python_here *here, bool (*is_known)(const struct pmh_python_self *self, void *data), void *data)
+bool pmh_python_look_self(struct pmh_python_here *here,
+	bool (*is_known)(const struct pmh_python_self *self, void *data), void *data)
 {
 	bool found = false, none = false;
 	uint64_t thread;

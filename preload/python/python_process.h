@@ -37,8 +37,9 @@ void pmh_python_names(bool is_work, struct pmh_python_names *names);
 bool pmh_python_look_line(struct pmh_python_line *line);
 
 /*
- * Of the calling thread, in one look: the object whose module the thread is in, and the module's path ("": not for
- * certain), unless is_known says that it is wanted no more. False: it is in none, or (is_unknown) that is not known.
+ * Of the calling thread, in one look: the object whose module the thread is in, and the module's path ("":
+ * not for certain), unless is_known says that it is wanted no more. False: it is in none, or (is_unknown)
+ * that is not known.
  */
 struct pmh_python_here {
 	struct pmh_python_self self;
@@ -46,8 +47,8 @@ struct pmh_python_here {
 	bool is_unknown;
 	char module[512];
 };
-bool pmh_python_look_self(
-	struct pmh_python_here *here, bool (*is_known)(const struct pmh_python_self *self, void *data), void *data);
+bool pmh_python_look_self(struct pmh_python_here *here,
+	bool (*is_known)(const struct pmh_python_self *self, void *data), void *data);
 
 /* The program's innermost frame likewise, and the code of those before it. */
 struct pmh_python_program {

@@ -188,7 +188,8 @@ uint32_t pmh_string_found(const char *text)
 	return pmh_found(pmh_hash(PM_ENTRY_STRING, text, strlen(text)));
 }
 
-#define RANGES_MOST (PMH_SLOTS / 8) /* of a program that makes texts without end the later ones have no range */
+#define RANGES_MOST \
+	(PMH_SLOTS / 8) /* of a program that makes texts without end the later ones have no range */
 
 uint32_t pmh_range_entry(uint64_t hash, struct pm_entry_range *entry)
 {

@@ -38,8 +38,8 @@ struct pmh_record {
  */
 void pmh_append_slowly(struct pmh_thread *self, const struct pmh_record *r, const struct pm_more *more);
 
-/* A range begins, or one ends, as the slot says (struct pm_range, whose ticks and kind are filled in); false: there was no
- * room. For a thread that is in no call. */
+/* A range begins, or one ends, as the slot says (struct pm_range, whose ticks and kind are filled in); false:
+ * there was no room. For a thread that is in no call. */
 bool pmh_append_range_slowly(struct pmh_thread *self, uint64_t ticks, struct pm_range slot);
 
 /* Room for the slot of a call that is entered, where the chunk is full or there was none yet; tried once in
@@ -106,15 +106,16 @@ PMH_INLINE void pmh_append_call(
 }
 
 /* The same at once, where there is room. */
-PMH_INLINE bool pmh_append_range(
-	struct pmh_thread *self, uint64_t ticks, uint32_t range, uint32_t sequence, uint16_t thread, uint8_t flags)
+PMH_INLINE bool pmh_append_range(struct pmh_thread *self, uint64_t ticks, uint32_t range, uint32_t sequence,
+	uint16_t thread, uint8_t flags)
 {
 	const uint64_t since = ticks - self->base[0];
 	uint64_t *slot;
 
 	if (__builtin_expect(self->next == self->end || since >> 32, 0))
 		return pmh_append_range_slowly(self, ticks,
-			(struct pm_range){.range = range, .sequence = sequence, .thread = thread, .flags = flags});
+			(struct pm_range){
+				.range = range, .sequence = sequence, .thread = thread, .flags = flags});
 	slot = (uint64_t *)(void *)self->next++;
 	__atomic_store_n(slot, since | (uint64_t)range << 32, __ATOMIC_RELAXED);
 	__atomic_store_n(slot + 1,
