@@ -77,7 +77,8 @@ static long read_file(void *data)
 	return n > 0 ? 0 : -1;
 }
 
-bool pmh_torch_version(const char *text, unsigned *major, unsigned *minor)
+/* The number in the text of either file; false: there is none. */
+static bool read_version(const char *text, unsigned *major, unsigned *minor)
 {
 	static const char word[] = "__version__ = '";
 	const char *at = strstr(text, word);
@@ -98,7 +99,7 @@ static bool find_version(const char *library, unsigned *major, unsigned *minor)
 			file.path, sizeof file.path, "%.*s/../%s", (int)(base - library), library, names[i]);
 
 		if (n > 0 && (size_t)n < sizeof file.path && pmh_apart_or_here(read_file, &file) == 0 &&
-			pmh_torch_version(file.text, major, minor))
+			read_version(file.text, major, minor))
 			return true;
 	}
 	return false;

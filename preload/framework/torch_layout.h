@@ -21,8 +21,4 @@ void *pmh_torch_library(void);
 /* Of the library with that handle of dlopen's. Inside pmh_rarely: it opens a file. */
 void pmh_torch_layout(void *library, struct pmh_torch_layout *layout);
 
-/* The version in the text of torch/version.py, or of libtorch's build-version; false: there is none. For the
- * tests, too. */
-bool pmh_torch_version(const char *text, unsigned *major, unsigned *minor);
-
 #endif
