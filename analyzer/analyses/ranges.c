@@ -91,12 +91,41 @@ static size_t first_used(const struct analysis_worker *worker, int64_t ns)
 	return low;
 }
 
-/* The used iteration at a time, from 1; 0: none. */
-static size_t used_at(const struct analysis_worker *worker, int64_t ns)
+/* When the host makes the iteration's first call. */
+static int64_t host_begin(const struct search *search, size_t iteration)
 {
-	const size_t i = first_used(worker, ns);
+	const struct analysis_worker *worker = search->worker;
+	const struct iteration *item = &worker->iterations.items[iteration];
 
-	return worker && i < worker->used_count && worker->iterations.items[worker->used[i]].begin_ns <= ns ? i + 1 : 0;
+	return item->first_call < item->call_end
+		       ? TIMELINE_CALL(search->timeline, worker->worker->calls[item->first_call])->begin_ns
+		       : item->begin_ns;
+}
+
+/*
+ * The used iteration that the host works for at a time, from 1; 0: none. By its calls: on the device an iteration may end
+ * when the host is far in the next one.
+ */
+static size_t used_at(const struct search *search, int64_t ns)
+{
+	const struct analysis_worker *worker = search->worker;
+	size_t low = 0, high = worker ? worker->used_count : 0, item;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (host_begin(search, worker->used[middle]) <= ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == 0)
+		return 0;
+	item = worker->used[low - 1];
+	return ns < (item + 1 < worker->iterations.count ? host_begin(search, item + 1)
+							 : worker->iterations.items[item].end_ns)
+		       ? low
+		       : 0;
 }
 
 static bool is_in_same(const struct search *search, const struct timeline_range *range, uint32_t row)
@@ -144,7 +173,7 @@ static void add_range(struct search *search, const struct timeline_range *range)
 
 	if (number == NO_ROW || range->end_ns == INT64_MAX)
 		return;
-	iteration = used_at(search->worker, range->begin_ns + (range->end_ns - range->begin_ns) / 2);
+	iteration = used_at(search, range->begin_ns + (range->end_ns - range->begin_ns) / 2);
 	beat(&search->beats[number], iteration);
 	row = &search->table->rows[number];
 	row->count++;
