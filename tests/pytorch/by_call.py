@@ -147,12 +147,15 @@ def around(rows, modules):
     """By row: the layers with parameters before and behind it, in its phase, and the modules that run before and behind."""
     found = [set() for _ in rows]
     for order in (range(len(rows)), reversed(range(len(rows)))):
-        last, module = {}, {}
+        last, names = {}, {}
         for i in order:
             phase = rows[i].phase
             last[phase] = own_layers(rows[i], modules) or last.get(phase, {""})
-            module[phase] = rows[i].layer if rows[i].layer not in ("loss", "sum") else module.get(phase, "")
-            found[i] |= last[phase] | {module[phase]}
+            two = names.get(phase, ["", ""])  # this one's, and the one before
+            if rows[i].layer not in ("loss", "sum", two[0]):
+                two = [rows[i].layer, two[0]]
+            names[phase] = two
+            found[i] |= last[phase] | set(two)
     return found
 
 
