@@ -252,7 +252,9 @@ static struct layer_role step_role(struct layer_assign *assign, uint32_t step)
 	}
 	if (flow->kind == PM_KIND_COPY && !assign->tables[step]) {
 		role = copy_role(assign, graph->steps[step].operation);
-		if (role.phase != PHASE_OTHER)
+		/* a batch is not split by the backward pass */
+		if (role.phase != PHASE_OTHER &&
+			!(role.phase == PHASE_MD && assign->reasons[step].phase == LAYER_RULE_NODE))
 			return role;
 	}
 	if (assign->passes[step] == LAYER_FORWARD || assign->passes[step] == LAYER_BACKWARD) {
