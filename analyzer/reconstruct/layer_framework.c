@@ -157,6 +157,17 @@ static enum layer_rule pass_rule(const struct asking *a, uint32_t step, enum lay
 	return pass == LAYER_BACKWARD && word->place == FRAMEWORK_BACKWARD ? LAYER_RULE_NODE : LAYER_RULE_OPERATOR;
 }
 
+static bool computes(enum pm_kind kind)
+{
+	return kind == PM_KIND_LAUNCH || kind == PM_KIND_COMPUTE || kind == PM_KIND_FORWARD || kind == PM_KIND_BACKWARD;
+}
+
+/* Has a call of the kind a phase by where it is called? Communication has its own, and what only the host does none. */
+static bool is_placed(enum pm_kind kind)
+{
+	return computes(kind) || kind == PM_KIND_COPY || kind == PM_KIND_SET;
+}
+
 static void set_passes(struct asking *a)
 {
 	struct layer_assign *assign = a->assign;
@@ -164,7 +175,7 @@ static void set_passes(struct asking *a)
 	for (uint32_t i = 0; i < assign->graph.step_count; i++) {
 		const enum layer_pass pass = pass_of(a, i);
 
-		if (pass == LAYER_UNKNOWN || graph_flow(&assign->graph, i)->kind == PM_KIND_COMM)
+		if (pass == LAYER_UNKNOWN || !is_placed(graph_flow(&assign->graph, i)->kind))
 			continue;
 		assign->passes[i] = pass;
 		assign->again[i] = a->words[i].place == FRAMEWORK_AGAIN;
@@ -408,11 +419,6 @@ static void sort_layers(struct layer_assign *assign)
 }
 
 #define MOSTLY 0.9 /* told: what data flow could not follow is not missed */
-
-static bool computes(enum pm_kind kind)
-{
-	return kind == PM_KIND_LAUNCH || kind == PM_KIND_COMPUTE || kind == PM_KIND_FORWARD || kind == PM_KIND_BACKWARD;
-}
 
 /* How much of the computing time is told; nothing that is in doubt by data flow is, where most of it is. */
 static void note_told(const struct asking *a)
