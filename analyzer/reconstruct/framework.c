@@ -137,6 +137,18 @@ static bool takes_weights(const char *name)
 	return false;
 }
 
+/* Operators that passes are made of, beside those that take weights in every case. */
+static bool is_product(const char *name)
+{
+	static const char *const operators[] = {"aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::matmul",
+		"aten::cudnn_convolution", "aten::native_", "aten::scaled_dot_product", "aten::_scaled_dot_product"};
+
+	for (size_t i = 0; name && i < sizeof(operators) / sizeof(*operators); i++)
+		if (strncmp(name, operators[i], strlen(operators[i])) == 0)
+			return true;
+	return false;
+}
+
 /* Operators that take no tensor. */
 static bool creates(const char *name)
 {
@@ -325,7 +337,7 @@ struct framework_word framework_word(const struct framework *framework, uint32_t
 	struct framework_word word = word_of(framework, range);
 
 	word.owns = owns(framework, word.module);
-	word.weighs = takes_weights(word.says);
+	word.weighs = takes_weights(word.says) || is_product(word.says);
 	word.creates = creates(word.says);
 	word.in_place = word.says && *word.says && word.says[strlen(word.says) - 1] == '_';
 	word.compiled = is_compiled(word.says);

@@ -31,7 +31,7 @@ struct framework_word {
 	uint32_t origin;     /* the operator that it belongs to, by number of the range: of a node the one that made it;
 				TIMELINE_NO_RANGE: not known */
 	bool owns;           /* the module has parameters of its own, as far as is known */
-	bool weighs;         /* the operator is one that works with weights, as a product or a norm */
+	bool weighs;         /* the operator is one that passes are made of, as a product or a norm */
 	bool creates;        /* the operator makes a tensor of none (aten::arange): it never records gradients */
 	bool in_place;       /* the operator changes what it is given (aten::_foreach_lerp_) */
 	bool compiled;       /* in a compiled region: operators and modules are of the whole */

@@ -406,7 +406,8 @@ static void settle_pieces(struct iteration_finder *finder)
 	find_usual(finder);
 	if (finder->judged || finder->piece_count == 0)
 		return;
-	shorten_usual(finder);
+	if (finder->source != ITERATION_BY_OPTIMIZER) /* whose pieces are whole steps */
+		shorten_usual(finder);
 	for (size_t i = 0; i < finder->piece_count; i++)
 		strip(finder, &finder->pieces[i]);
 }

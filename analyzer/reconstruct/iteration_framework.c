@@ -120,16 +120,38 @@ static bool follows(const struct framework *framework, uint32_t call)
 {
 	const struct framework_word word = framework_word(framework, call);
 
-	return word.place == FRAMEWORK_NO_GRADIENTS && !word.weighs && !word.creates;
+	return word.place == FRAMEWORK_NO_GRADIENTS && !word.weighs && !word.creates && !word.compiled;
+}
+
+/* When the next step of the loop begins at the latest, by ranges of PyTorch's own that are before the pass or in it. */
+static int64_t next_begin(const struct steps *steps, uint32_t step)
+{
+	static const char *const words[] = {
+		"Optimizer.zero_grad#", "enumerate(DataLoader)", "DistributedDataParallel.forward", "FSDP::"};
+	const struct timeline *timeline = steps->finder->timeline;
+	const struct timeline_range *ranges = timeline_ranges(timeline, steps->process);
+
+	for (uint32_t i = step + 1; i < steps->process->range_count && ranges[i].thread == ranges[step].thread; i++) {
+		const struct timeline_range_name *name = &timeline->range_names[ranges[i].name];
+
+		for (size_t w = 0; w < sizeof(words) / sizeof(*words); w++)
+			if (name->scope == PM_RANGE_USER && ranges[i].begin_ns >= ranges[step].end_ns && name->name &&
+				strncmp(name->name, words[w], strlen(words[w])) == 0)
+				return ranges[i].begin_ns;
+	}
+	return INT64_MAX;
 }
 
 /* The computations behind a step up to what belongs to the next one. */
-static void take_tail(struct steps *steps, const struct framework *framework, size_t position)
+static void take_tail(struct steps *steps, const struct framework *framework, uint32_t step, size_t position)
 {
 	const struct iteration_finder *finder = steps->finder;
+	const int64_t limit_ns = next_begin(steps, step);
 
 	steps->tail_count = 0;
 	for (; position < finder->worker->call_count; position++) {
+		if (iteration_call_at(finder, position).begin_ns >= limit_ns)
+			return;
 		if (!iteration_is_core(finder, position))
 			continue;
 		if (!follows(framework, finder->worker->calls[position]))
@@ -153,7 +175,7 @@ static void find_tail(struct steps *steps, uint32_t leading)
 			steps->items[i + 1].line != leading ||
 			!framework_was_asked(framework, range->begin_ns, ranges[steps->items[i + 1].range].begin_ns))
 			continue;
-		take_tail(steps, framework, step_end(steps, &steps->items[i]));
+		take_tail(steps, framework, steps->items[i].range, step_end(steps, &steps->items[i]));
 		break;
 	}
 	framework_free(framework);
@@ -208,6 +230,18 @@ static void cut(struct iteration_finder *finder, const struct steps *steps, uint
 		add_piece(finder, first, end);
 }
 
+/* Is a captured graph launched behind the last step? Then steps are in the graph, and nobody says when. */
+static bool goes_on_in_graphs(const struct steps *steps)
+{
+	const struct iteration_finder *finder = steps->finder;
+
+	for (size_t i = step_end(steps, &steps->items[steps->count - 1]); i < finder->worker->call_count; i++)
+		if (timeline_is_launch(timeline_function(
+			    finder->timeline, TIMELINE_CALL(finder->timeline, finder->worker->calls[i]))))
+			return true;
+	return false;
+}
+
 bool iteration_cut_framework(struct iteration_finder *finder)
 {
 	struct steps steps = {
@@ -215,7 +249,7 @@ bool iteration_cut_framework(struct iteration_finder *finder)
 	uint32_t leading;
 
 	if (list_steps(&steps) && (leading = leading_line(&steps)) != UINT32_MAX &&
-		steps.lines[leading].count >= LEAST_STEPS) {
+		steps.lines[leading].count >= LEAST_STEPS && !goes_on_in_graphs(&steps)) {
 		find_tail(&steps, leading);
 		cut(finder, &steps, leading);
 	}

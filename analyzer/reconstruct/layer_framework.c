@@ -136,8 +136,8 @@ static enum layer_pass pass_of(const struct asking *a, uint32_t step)
 		return LAYER_FORWARD;
 	case FRAMEWORK_BACKWARD:
 		return LAYER_BACKWARD;
-	case FRAMEWORK_UPDATE:
-		return LAYER_AFTER;
+	case FRAMEWORK_UPDATE: /* which may make passes itself */
+		return is_first_gradient(a, step) ? LAYER_BACKWARD : LAYER_AFTER;
 	case FRAMEWORK_ZEROES:
 	case FRAMEWORK_LOADS:
 		return LAYER_EVALUATION;
@@ -248,6 +248,47 @@ static uint32_t layer_of_module(struct asking *a, uint32_t step)
 	return layer;
 }
 
+static bool goes_back(const struct layer_assign *assign, uint32_t layer)
+{
+	for (uint32_t i = 0; i < assign->graph.step_count; i++)
+		if (assign->layers[i] == layer && assign->passes[i] == LAYER_BACKWARD)
+			return true;
+	return false;
+}
+
+/* The other layer's work is this one's, and its parameters, unless they are buffers, to which nothing goes back. */
+static void join_layers(struct layer_assign *assign, uint32_t layer, uint32_t other)
+{
+	const uint32_t owner = goes_back(assign, other) ? layer : LAYER_NONE;
+
+	for (uint32_t i = 0; i < assign->graph.step_count; i++)
+		if (assign->layers[i] == other)
+			assign->layers[i] = layer;
+	for (size_t p = 0; p < assign->graph.parameter_count; p++)
+		if (assign->owners[p] == other)
+			assign->owners[p] = owner;
+	if (owner == layer)
+		assign->list->items[layer].parameter_bytes += assign->list->items[other].parameter_bytes;
+	assign->list->items[other].parameter_bytes = 0;
+	assign->list->items[other].module = "";
+	assign->list->items[other].name = NULL; /* goes with the next sorting */
+}
+
+/* What data flow took for several layers of one module is one. */
+static void join_modules(struct layer_assign *assign)
+{
+	struct layer *items = assign->list->items;
+
+	for (uint32_t l = 0; l < assign->list->count; l++)
+		for (uint32_t o = l + 1; o < assign->list->count && *items[l].module; o++) {
+			const bool larger = items[o].parameter_bytes > items[l].parameter_bytes;
+
+			if (!layer_same_module(items[l].module, items[o].module))
+				continue;
+			join_layers(assign, larger ? o : l, larger ? l : o);
+		}
+}
+
 static bool is_forward(const struct asking *a, uint32_t step)
 {
 	return a->assign->passes[step] == LAYER_FORWARD && a->words[step].place != FRAMEWORK_SILENT;
@@ -261,19 +302,18 @@ static void put(struct asking *a, uint32_t step, uint32_t layer)
 		a->layers[a->words[step].origin] = layer;
 }
 
-/* Of what comes before the first module with parameters: that one's. */
+/* Of what comes before the first module with parameters, and what is done for the next (serves_next): that one's. */
 static void put_leading(struct asking *a, uint32_t first, uint32_t end, uint32_t layer)
 {
 	for (uint32_t i = first; i < end; i++)
-		if (is_forward(a, i) && !a->words[i].compiled)
+		if (is_forward(a, i) && !a->words[i].compiled && a->assign->reasons[i].layer != LAYER_RULE_ASKED)
 			put(a, i, layer);
 }
 
-/* What brings a layer's parameters together is found by what it gathers, which comes before its module runs. */
-static bool gathers(const struct asking *a, uint32_t step)
+/* Without gradients, and of no module: parameters are brought together before a module runs (FSDP). */
+static bool serves_next(const struct framework_word *word)
 {
-	return a->words[step].place == FRAMEWORK_NO_GRADIENTS && a->assign->layers[step] != LAYER_NONE &&
-	       a->assign->reasons[step].layer == LAYER_RULE_GATHERS;
+	return word->place == FRAMEWORK_NO_GRADIENTS && !word->module && !word->creates;
 }
 
 static void set_forward_layers(struct asking *a)
@@ -287,16 +327,18 @@ static void set_forward_layers(struct asking *a)
 			current = LAYER_NONE;
 			leading = GRAPH_NONE;
 		}
-		if (!is_forward(a, i) || word->compiled || gathers(a, i))
+		if (!is_forward(a, i) || word->compiled)
 			continue;
 		if (word->owns) {
 			current = layer_of_module(a, i);
 			if (leading != GRAPH_NONE)
 				put_leading(a, leading, i, current);
 			leading = GRAPH_NONE;
-		} else if (current == LAYER_NONE && leading == GRAPH_NONE) {
+		} else if ((current == LAYER_NONE || serves_next(word)) && leading == GRAPH_NONE) {
 			leading = i;
 		}
+		if (serves_next(word))
+			continue;
 		if (current != LAYER_NONE)
 			put(a, i, current);
 	}
@@ -396,6 +438,7 @@ static void sort_layers(struct layer_assign *assign)
 	struct order *orders = mem_alloc(list->count, sizeof(*orders));
 	struct layer *items = mem_alloc(list->count, sizeof(*items));
 	uint32_t *now = mem_alloc(list->count, sizeof(*now));
+	size_t kept = 0;
 
 	for (uint32_t l = 0; l < list->count; l++)
 		orders[l] = (struct order){l, UINT32_MAX};
@@ -408,9 +451,12 @@ static void sort_layers(struct layer_assign *assign)
 	qsort(orders, list->count, sizeof(*orders), compare_orders);
 	memcpy(items, list->items, list->count * sizeof(*items));
 	for (uint32_t l = 0; l < list->count; l++) {
-		list->items[l] = items[orders[l].layer];
-		now[orders[l].layer] = l;
+		if (!items[orders[l].layer].name)
+			continue;
+		now[orders[l].layer] = (uint32_t)kept;
+		list->items[kept++] = items[orders[l].layer];
 	}
+	list->count = kept;
 	renumber(assign->layers, assign->graph.step_count, now);
 	renumber(assign->owners, assign->graph.parameter_count, now);
 	free(orders);
@@ -469,6 +515,7 @@ void layer_framework(struct layer_assign *assign)
 	find_evaluations(&a);
 	note_told(&a);
 	set_passes(&a);
+	join_modules(assign);
 	set_forward_layers(&a);
 	set_backward_layers(&a);
 	name_roots(assign->list);

@@ -14,17 +14,11 @@ with_older=' resnet50 evaluate fixed gpt_segments gpt_clip gpt_by_hand at_once g
 both=' mlp gpt_amp '
 [ -n "${PM_TORCH_OLDER:-}" ] || with_older='' both=''
 
-# older_limits NAME LIMITS: what is found today of a program with the older one, where it is less
+# older_limits NAME LIMITS: what is found of a program with the older one, where it is less
 older_limits() {
 	case $1 in
-	# on a GPU of Hopper's generation the attention is cuDNN's, whose layers are not found yet
-	gpt_amp) echo found=11 ;;
-	# the first step of a GPT is counted to the set-up
-	gpt_segments | gpt_clip | gpt_tied) echo "$2 found=11 misplaced_backward=11 right=92" ;;
-	# of the shorter steps what is not right is a larger part
-	ddp) echo "$2 right=91" ;;
-	sync_norm) echo "$2 forward=10 layers_forward=88 right=80" ;;
-	lbfgs) echo "$2 backward=3" ;;
+	# on a GPU of Hopper's generation the attention is cuDNN's: data flow does not come to the parameters, whose sizes are not known
+	gpt_amp) echo "$2" | sed 's/sized=[0-9]*/sized=0/' ;;
 	*) echo "$2" ;;
 	esac
 }
@@ -57,10 +51,9 @@ try_one() {
 	return $bad
 }
 
-# Which memory PyTorch uses again differs from run to run, and now and then tells less (docs/accuracy.md): a program is right in one of
-# three runs.
+# A busy machine delays what ranks wait for: what fails is tried once more.
 one() {
-	for try in 1 2 3; do
+	for try in 1 2; do
 		[ $try = 1 ] || echo "try $try:"
 		try_one "$@" && return 0
 	done
