@@ -1,0 +1,20 @@
+/* Inside layer_framework*.c: layers by the modules that the framework names. */
+#ifndef RECONSTRUCT_LAYER_FRAMEWORK_H
+#define RECONSTRUCT_LAYER_FRAMEWORK_H
+
+#include "layer_assign.h"
+
+/* The layer of a module that has parameters, of which `step` is a call: a new one where there is none. What data flow took
+ * for a layer without a name gets this one. */
+uint32_t layer_of_module(struct layer_assign *assign, uint32_t step, const char *module);
+
+/* What data flow took for several layers of one module is one; the others lose their names, and go with layer_sort. */
+void layer_join_modules(struct layer_assign *assign);
+
+/* Where all layers but those with a class's name have the same outermost module, it is theirs too. */
+void layer_name_roots(struct layer_list *list);
+
+/* Puts layers in the order in which forward passes come to them. */
+void layer_sort(struct layer_assign *assign);
+
+#endif
