@@ -124,12 +124,11 @@ static int compare_texts(const void *left, const void *right)
 	return strcmp(*(const char *const *)left, *(const char *const *)right);
 }
 
-/* Operators that work with weights: of those of a frozen module no gradient tells. */
-static bool takes_weights(const char *name)
+/* Operators that passes are made of, beside those that take weights in every case. */
+static bool is_product(const char *name)
 {
-	static const char *const operators[] = {"aten::linear", "aten::conv", "aten::_convolution", "aten::embedding",
-		"aten::layer_norm", "aten::group_norm", "aten::batch_norm", "aten::instance_norm", "aten::rms_norm",
-		"aten::lstm", "aten::gru", "aten::rnn_"};
+	static const char *const operators[] = {"aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::matmul",
+		"aten::cudnn_convolution", "aten::native_", "aten::scaled_dot_product", "aten::_scaled_dot_product"};
 
 	for (size_t i = 0; name && i < sizeof(operators) / sizeof(*operators); i++)
 		if (strncmp(name, operators[i], strlen(operators[i])) == 0)
@@ -137,11 +136,12 @@ static bool takes_weights(const char *name)
 	return false;
 }
 
-/* Operators that passes are made of, beside those that take weights in every case. */
-static bool is_product(const char *name)
+/* Operators that work with weights: of those of a frozen module no gradient tells. */
+static bool takes_weights(const char *name)
 {
-	static const char *const operators[] = {"aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::matmul",
-		"aten::cudnn_convolution", "aten::native_", "aten::scaled_dot_product", "aten::_scaled_dot_product"};
+	static const char *const operators[] = {"aten::linear", "aten::conv", "aten::_convolution", "aten::embedding",
+		"aten::layer_norm", "aten::group_norm", "aten::batch_norm", "aten::instance_norm", "aten::rms_norm",
+		"aten::lstm", "aten::gru", "aten::rnn_"};
 
 	for (size_t i = 0; name && i < sizeof(operators) / sizeof(*operators); i++)
 		if (strncmp(name, operators[i], strlen(operators[i])) == 0)
@@ -168,15 +168,53 @@ static void add_owner(struct framework *f, const char *module)
 		*MEM_PUSH(f->owners, f->owner_count, f->owner_room) = module;
 }
 
+/* All modules in which operators ran, in order of texts; the caller frees it. */
+static const char **list_modules(const struct framework *f, size_t *count)
+{
+	const char **modules = NULL;
+	size_t room = 0;
+
+	*count = 0;
+	for (uint32_t i = 0; i < f->process->range_count; i++)
+		if (name_of(f, i)->module && (*count == 0 || modules[*count - 1] != name_of(f, i)->module))
+			*MEM_PUSH(modules, *count, room) = name_of(f, i)->module;
+	if (*count)
+		qsort(modules, *count, sizeof(*modules), compare_texts);
+	return modules;
+}
+
+/* Does no operator run in a module within it? Then a product there is one with weights of its own, as far as is known. */
+static bool is_leaf(const char *const *modules, size_t count, const char *module)
+{
+	const size_t length = strlen(module);
+	size_t low = 0, high = count;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (strcmp(modules[middle], module) <= 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < count && strncmp(modules[low], module, length) == 0; low++)
+		if (modules[low][length] == '.')
+			return false;
+	return true;
+}
+
 static void find_owners(struct framework *f)
 {
-	size_t kept = 0;
+	size_t kept = 0, module_count;
+	const char **modules = list_modules(f, &module_count);
 
 	for (uint32_t i = 0; i < f->process->range_count; i++) {
 		const struct timeline_range_name *name = name_of(f, i);
 		const struct maker *maker;
 
-		if (name->scope == PM_RANGE_OPERATOR && takes_weights(name->name))
+		if (name->scope == PM_RANGE_OPERATOR && name->module &&
+			(takes_weights(name->name) ||
+				(is_product(name->name) && is_leaf(modules, module_count, name->module))))
 			add_owner(f, name->module);
 		if (name->scope != PM_RANGE_NODE || f->ranges[i].sequence != PM_RANGE_NO_SEQUENCE)
 			continue;
@@ -184,6 +222,7 @@ static void find_owners(struct framework *f)
 		if (maker)
 			add_owner(f, name_of(f, maker->range)->module);
 	}
+	free(modules);
 	if (f->owner_count == 0)
 		return;
 	qsort(f->owners, f->owner_count, sizeof(*f->owners), compare_texts);
@@ -329,6 +368,20 @@ static struct framework_word word_of(const struct framework *f, uint32_t range)
 	return word;
 }
 
+/* By the outermost of FSDP's ranges: "FSDP::pre_forward (layers.0)". */
+static enum framework_shard shard_of(const struct framework *f, uint32_t range)
+{
+	enum framework_shard shard = FRAMEWORK_NO_SHARD;
+
+	for (; range != TIMELINE_NO_RANGE; range = f->ranges[range].parent) {
+		const struct timeline_range_name *name = name_of(f, range);
+
+		if (name->scope == PM_RANGE_USER && begins_with(name->name, "FSDP::"))
+			shard = strstr(name->name, "backward") ? FRAMEWORK_FOR_BACKWARD : FRAMEWORK_FOR_FORWARD;
+	}
+	return shard;
+}
+
 struct framework_word framework_word(const struct framework *framework, uint32_t number)
 {
 	const struct timeline_call call = timeline_call(framework->timeline, number);
@@ -340,6 +393,7 @@ struct framework_word framework_word(const struct framework *framework, uint32_t
 	word.weighs = takes_weights(word.says) || is_product(word.says);
 	word.creates = creates(word.says);
 	word.in_place = word.says && *word.says && word.says[strlen(word.says) - 1] == '_';
+	word.shard = shard_of(framework, range);
 	word.compiled = is_compiled(word.says);
 	for (uint32_t r = range; r != TIMELINE_NO_RANGE && !word.compiled; r = framework->ranges[r].parent)
 		word.compiled = is_compiled(name_of(framework, r)->name);

@@ -24,6 +24,9 @@ enum framework_place {
 	FRAMEWORK_LOADS,     /* in a data loader */
 };
 
+/* For what FSDP moves parameters and gradients, by its own ranges. */
+enum framework_shard { FRAMEWORK_NO_SHARD, FRAMEWORK_FOR_FORWARD, FRAMEWORK_FOR_BACKWARD };
+
 struct framework_word {
 	enum framework_place place;
 	const char *module;  /* NULL: none, or not known */
@@ -34,6 +37,7 @@ struct framework_word {
 	bool weighs;         /* the operator is one that passes are made of, as a product or a norm */
 	bool creates;        /* the operator makes a tensor of none (aten::arange): it never records gradients */
 	bool in_place;       /* the operator changes what it is given (aten::_foreach_lerp_) */
+	enum framework_shard shard;
 	bool compiled;       /* in a compiled region: operators and modules are of the whole */
 };
 

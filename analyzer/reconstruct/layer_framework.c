@@ -123,6 +123,8 @@ static enum layer_pass pass_of(const struct asking *a, uint32_t step)
 			       ? LAYER_FORWARD
 			       : LAYER_EVALUATION;
 	case FRAMEWORK_NO_GRADIENTS:
+		if (word->shard)
+			return word->shard == FRAMEWORK_FOR_FORWARD ? LAYER_FORWARD : LAYER_BACKWARD;
 		if (is_of_update(a, step))
 			return LAYER_AFTER;
 		if (!word->module && is_first_gradient(a, step))
@@ -206,10 +208,10 @@ static void put_leading(struct asking *a, uint32_t first, uint32_t end, uint32_t
 			put(a, i, layer);
 }
 
-/* Without gradients, and of no module: parameters are brought together before a module runs (FSDP). */
+/* Without gradients, and of no module with parameters: those of one are brought together before it runs (FSDP). */
 static bool serves_next(const struct framework_word *word)
 {
-	return word->place == FRAMEWORK_NO_GRADIENTS && !word->module && !word->creates;
+	return word->place == FRAMEWORK_NO_GRADIENTS && !word->owns && !word->creates;
 }
 
 static void set_forward_layers(struct asking *a)
