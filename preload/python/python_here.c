@@ -35,6 +35,10 @@
 #define HOLDS_NOTHING \
 	16u /* that the path is not known is believed for so much shorter: a module is being made */
 #define TIME_SHIFT 20
+/* Of a number: the path begins with a class's name, for want of a variable's, which may come: a model is moved to the device
+ * before it has one (net = Net().cuda()). */
+#define CLASS_NAMED (1u << 31)
+#define HOLDS_CLASS 64u
 
 enum { MODULE = 1, NO_MODULE, OTHER_WORD, LINE, PYTORCHS }; /* of questions */
 
@@ -79,10 +83,16 @@ static bool find(uint64_t key, uint32_t moment, uint32_t *number, uint32_t *age)
 
 static bool find_fresh(uint64_t key, uint32_t moment, uint32_t *number)
 {
-	const uint32_t hold = atomic_load_explicit(&holds, memory_order_relaxed);
-	uint32_t age;
+	uint32_t hold = atomic_load_explicit(&holds, memory_order_relaxed), age;
 
-	return find(key, moment, number, &age) && age < (*number ? hold : hold / HOLDS_NOTHING);
+	if (!find(key, moment, number, &age))
+		return false;
+	if (*number & CLASS_NAMED)
+		hold /= HOLDS_CLASS;
+	else if (!*number)
+		hold /= HOLDS_NOTHING;
+	*number &= ~CLASS_NAMED;
+	return age < hold;
 }
 
 /* In the place of the same, of nothing, or of what is oldest there. */
@@ -139,6 +149,7 @@ static bool is_known(const struct pmh_python_self *self, void *data)
 	/* what the first thread is to look for has been looked for in the table */
 	q->is_settled = !pmh_self.reads_python &&
 			find(key_of(MODULE, self->object, self->class), 0, &q->number, &age) && q->number;
+	q->number &= ~CLASS_NAMED;
 	return q->is_settled;
 }
 
@@ -146,6 +157,7 @@ static void look_for_module(void *data)
 {
 	struct module_question *q = data;
 	struct pmh_python_here here;
+	uint32_t kept;
 	bool found;
 
 	pmh_python_begin_lines();
@@ -160,9 +172,10 @@ static void look_for_module(void *data)
 	if (!found || q->is_settled)
 		return;
 	q->number = here.module[0] ? pmh_string(here.module) : 0;
-	keep(key_of(MODULE, here.self.object, here.self.class), q->number);
+	kept = here.is_class_named ? q->number | CLASS_NAMED : q->number;
+	keep(key_of(MODULE, here.self.object, here.self.class), kept);
 	if (here.self.is_in_cell)
-		keep(key_of(MODULE, here.self.object, pmh_python_loads.cell_type), q->number);
+		keep(key_of(MODULE, here.self.object, pmh_python_loads.cell_type), kept);
 }
 
 /* What a frame says by loads: whether it is known, and then whether its module is (else it has none). */

@@ -350,15 +350,17 @@ static void put_root(struct pmh_python_look *look, struct path *path, const stru
 {
 	char name[PMH_PYTHON_NAME];
 
-	if (root->variable[0])
+	if (root->variable[0]) {
 		put_in_front(look, path, root->variable);
-	else if (root->attribute[0])
+	} else if (root->attribute[0]) {
 		put_in_front(look, path, root->attribute);
-	else if (!pmh_python_is_pytorch(look, outermost) &&
-		 pmh_python_class_name(look, pmh_python_type(look, path->outermost), name, sizeof name))
+	} else if (!pmh_python_is_pytorch(look, outermost) &&
+		 pmh_python_class_name(look, pmh_python_type(look, path->outermost), name, sizeof name)) {
+		look->is_class_named = true;
 		put_in_front(look, path, name);
-	else
+	} else {
 		look->failed = true;
+	}
 }
 
 /* A frame outside of all those so far. False: there is nothing to be said. */
@@ -435,6 +437,7 @@ bool pmh_python_find_module(struct pmh_python_look *look, uint64_t thread, char 
 	unsigned passed;
 
 	text[0] = 0;
+	look->is_class_named = false;
 	for (bool more = pmh_python_first_frame(look, thread, &passed, &frame); more;
 		more = pmh_python_next_frame(look, &passed, &frame)) {
 		outermost = frame;

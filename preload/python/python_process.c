@@ -347,6 +347,7 @@ bool pmh_python_look_self(struct pmh_python_here *here,
 
 	here->module[0] = 0;
 	here->is_unknown = true;
+	here->is_class_named = false;
 	here->self = (struct pmh_python_self){0};
 	if (!is_asked())
 		return false;
@@ -364,6 +365,7 @@ bool pmh_python_look_self(struct pmh_python_here *here,
 		pmh_python_look_on(&look);
 		if (!pmh_python_find_module(&look, thread, here->module, sizeof here->module))
 			here->module[0] = 0;
+		here->is_class_named = look.is_class_named;
 	}
 	pmh_release(&looking);
 	return found;

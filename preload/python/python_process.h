@@ -45,6 +45,7 @@ struct pmh_python_here {
 	struct pmh_python_self self;
 	uint64_t known_self; /* the word "self"; 0: not met yet */
 	bool is_unknown;
+	bool is_class_named; /* the module's path begins with the name of a class */
 	char module[512];
 };
 bool pmh_python_look_self(struct pmh_python_here *here,
