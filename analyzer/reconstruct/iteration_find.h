@@ -57,6 +57,9 @@ void iteration_cut(struct iteration_finder *finder);
 bool iteration_cut_by_rule(struct iteration_finder *finder);
 bool iteration_cut_every(struct iteration_finder *finder);
 
+/* Pieces that somebody said: which of them are whole and do the same work, whatever its sizes, is found as for any others. */
+void iteration_judge_pieces(struct iteration_finder *finder, enum iteration_source source);
+
 /* What a search knows beside its pieces: the source, labels by call, classes as keys of what is the same. */
 struct iteration_search;
 void iteration_take_judgement(struct iteration_finder *finder, const struct sequence *sequence,

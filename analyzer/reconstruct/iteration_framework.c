@@ -115,11 +115,13 @@ static size_t step_end(const struct steps *steps, const struct step *step)
 /* ---- what follows a step ---- */
 
 /* Does the call follow a step, as an average of the weights does: without gradients, and without working with weights as
- * a pass does? */
+ * a pass does? Or is it the gradient scaler's? */
 static bool follows(const struct framework *framework, uint32_t call)
 {
 	const struct framework_word word = framework_word(framework, call);
 
+	if (word.says && strncmp(word.says, "aten::_amp_", 11) == 0)
+		return true;
 	return word.place == FRAMEWORK_NO_GRADIENTS && !word.weighs && !word.creates && !word.compiled;
 }
 

@@ -172,17 +172,16 @@ static size_t member_at(const struct sequence *sequence, size_t position)
 	return low;
 }
 
-/* Which of them are whole and do the same work is found as for any others. */
-static void judge(struct iteration_finder *finder)
+void iteration_judge_pieces(struct iteration_finder *finder, enum iteration_source source)
 {
-	struct iteration_search search = {.source = ITERATION_BY_USER, .count = finder->piece_count};
+	struct iteration_search search = {.source = source, .count = finder->piece_count};
 	struct sequence sequence;
 
 	sequence_init(&sequence, finder->model, finder->worker, false);
 	search.sequence = &sequence;
 	search.pieces = mem_alloc(search.count, sizeof(*search.pieces));
 	for (size_t i = 0; i < search.count; i++)
-		search.pieces[i] = (struct sequence_range){member_at(&sequence, finder->pieces[i].first),
+		search.pieces[i] = (struct sequence_range){member_at(&sequence, finder->pieces[i].start),
 			member_at(&sequence, finder->pieces[i].end)};
 	iteration_search_judge(&search);
 	iteration_take_judgement(finder, &sequence, &search);
@@ -217,6 +216,6 @@ bool iteration_cut_by_rule(struct iteration_finder *finder)
 		return false;
 	if (!rule->end)
 		end_last(finder);
-	judge(finder);
+	iteration_judge_pieces(finder, ITERATION_BY_USER);
 	return true;
 }
