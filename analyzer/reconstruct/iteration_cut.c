@@ -419,10 +419,8 @@ void iteration_cut_sequence(struct iteration_finder *finder)
 	if (iteration_cut_framework(finder)) {
 		finder->source = ITERATION_BY_OPTIMIZER;
 		settle_pieces(finder);
-		if (usual_share(finder) < DOUBTFUL) {
-			iteration_judge_pieces(finder, ITERATION_BY_OPTIMIZER);
-			settle_pieces(finder);
-		}
+		iteration_judge_pieces(finder, ITERATION_BY_OPTIMIZER);
+		settle_pieces(finder);
 		return;
 	}
 	cut_by_updates(finder);
