@@ -171,8 +171,6 @@ def main():
         sys.exit("%s has no steps" % path)
     times = [phase_times(rows) for rows in steady.values()]
     true = {p: statistics.median(t[p] for t in times) for p in PHASES}
-    waits = [phase_times(rows)["communication"] for n, rows in steps.items() if n > 1]
-    true["communication"] = statistics.mean(waits)
     rows = steady[sorted(steady)[len(steady) // 2]]
     by_call.read_shared(path)
     with open(path + ".modules") as file:
@@ -181,6 +179,9 @@ def main():
     counts = {by_call.plain(module): int(count) for module, _, count in lines}
     modules = set(sizes)
     report, found = analyze(bin_folder, "report", run), analyze(bin_folder, "layers", run)
+    # waiting differs from step to step: that of those which pmanalyze uses, what is left out is at the start
+    waits = [phase_times(steps[n])["communication"] for n in sorted(steps)[-report["iterations_used"]:]]
+    true["communication"] = statistics.mean(waits)
     measured = {w["phase"]: w["busy_mean_ns"] or 0 for w in report["workers"] if (w["rank"] or 0) <= 0}
     layers = {by_call.plain(l["layer"]): l for l in found["layers"] if l["rank"] in (None, 0)}
     rows = [(p, by_call.plain(l), ns, b) for p, l, ns, b in rows]
