@@ -419,7 +419,8 @@ void layer_find(const struct worker_model *model, const struct worker *worker,
 	if (layer_given(model, worker, iterations, list) || iterations->count == 0)
 		return;
 	layer_find_replays(&assign);
-	assign.iteration = list->iteration = layer_flow_iteration(&assign, iterations);
+	assign.iteration = list->iteration =
+		layer_told_iteration(&assign, iterations, layer_flow_iteration(&assign, iterations));
 	graph_init(&assign.graph, model, worker, &iterations->items[assign.iteration]);
 	assign.recurs = recurring(model->timeline, worker, iterations);
 	assign.passes = mem_alloc(assign.graph.step_count, sizeof(*assign.passes));

@@ -136,6 +136,11 @@ void layer_modules(struct layer_assign *assign);
 /* Do two paths name one module? What wraps a model puts components of its own between. (layer_module.c) */
 bool layer_same_module(const char *a, const char *b);
 
+/* The iteration, or where the framework was not asked in it, a usual one in which it was, if there is any
+ * (layer_framework.c). */
+size_t layer_told_iteration(
+	const struct layer_assign *assign, const struct iteration_list *iterations, size_t iteration);
+
 /* Passes and layers by what the framework says of the calls, where it does; after layer_modules
  * (layer_framework.c). */
 void layer_framework(struct layer_assign *assign);

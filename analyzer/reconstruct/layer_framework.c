@@ -279,6 +279,22 @@ static void set_backward_layers(struct asking *a)
 	}
 }
 
+size_t layer_told_iteration(
+	const struct layer_assign *assign, const struct iteration_list *iterations, size_t iteration)
+{
+	const struct timeline_process *process = &assign->timeline->processes[assign->worker->process];
+	const struct iteration *item = &iterations->items[iteration];
+
+	if (timeline_operators_recorded(process, item->begin_ns, item->end_ns))
+		return iteration;
+	for (size_t i = 0; i < iterations->count; i++) {
+		item = &iterations->items[i];
+		if (item->usual && timeline_operators_recorded(process, item->begin_ns, item->end_ns))
+			return i;
+	}
+	return iteration;
+}
+
 #define MOSTLY 0.9 /* told: what data flow could not follow is not missed */
 
 /* How much of the computing time is told; nothing that is in doubt by data flow is, where most of it is. */
