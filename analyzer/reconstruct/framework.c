@@ -382,11 +382,11 @@ static enum framework_shard shard_of(const struct framework *f, uint32_t range)
 	return shard;
 }
 
-struct framework_word framework_word(const struct framework *framework, uint32_t number)
+struct framework_word framework_word(const struct framework *framework, uint32_t call)
 {
-	const struct timeline_call call = timeline_call(framework->timeline, number);
+	const struct timeline_call item = timeline_call(framework->timeline, call);
 	const uint32_t range =
-		timeline_range_at(framework->timeline, framework->process, call.thread, call.begin_ns);
+		timeline_range_at(framework->timeline, framework->process, item.thread, item.begin_ns);
 	struct framework_word word = word_of(framework, range);
 
 	word.owns = owns(framework, word.module);

@@ -223,7 +223,7 @@ static void attach(const struct nvtx_callbacks *callbacks, const struct attached
 	nvtx_function **places = NULL;
 	unsigned place_count = 0;
 
-	if (callbacks->table(a->module, &places, &place_count) && places && a->place < place_count &&
+	if (callbacks->table((int)a->module, &places, &place_count) && places && a->place < place_count &&
 		places[a->place])
 		*places[a->place] = a->function;
 }
