@@ -248,10 +248,11 @@ PMH_EXPORT int InitializeInjectionNvtx2(nvtx_tables tables)
 
 /* ---- the process ---- */
 
-/* Whether programs find libc's functions here, as they do where this library is preloaded. */
+/* Whether programs find libc's functions here, as they do where this library is preloaded: one that other libraries, as a
+ * sanitizer's, do not take for themselves. */
 static bool is_preloaded(void)
 {
-	return pmh_is_ours(pmh_libc_dlsym(RTLD_DEFAULT, "fread"));
+	return pmh_is_ours(pmh_libc_dlsym(RTLD_DEFAULT, "dlvsym"));
 }
 
 /* By the settings as they are read when the process decides whether to record, which NVTX may be called before. */
