@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define ENGINE "autograd::engine::evaluate_function"
+#define FSDP "FSDP::"
 
 /* An operator that a node may have been made in. */
 struct maker {
@@ -34,9 +35,39 @@ static bool begins_with(const char *text, const char *word)
 	return text && strncmp(text, word, strlen(word)) == 0;
 }
 
-static bool is_engine(const struct framework *f, uint32_t range)
+/* words: ends with NULL. */
+static bool begins_with_any(const char *text, const char *const *words)
 {
-	return begins_with(name_of(f, range)->name, ENGINE);
+	for (; *words; words++)
+		if (begins_with(text, *words))
+			return true;
+	return false;
+}
+
+static bool is_engine(const struct timeline_range_name *name)
+{
+	return name->scope == PM_RANGE_OPERATOR && begins_with(name->name, ENGINE);
+}
+
+bool framework_goes_back(const struct timeline_range_name *name)
+{
+	return name->scope == PM_RANGE_NODE || is_engine(name);
+}
+
+enum framework_place framework_place_of(const struct timeline_range_name *name)
+{
+	if (name->scope != PM_RANGE_USER)
+		return FRAMEWORK_SILENT;
+	return begins_with(name->name, "Optimizer.step#")        ? FRAMEWORK_UPDATE
+	       : begins_with(name->name, "Optimizer.zero_grad#")   ? FRAMEWORK_ZEROES
+	       : begins_with(name->name, "enumerate(DataLoader)") ? FRAMEWORK_LOADS
+								  : FRAMEWORK_SILENT;
+}
+
+bool framework_begins_pass(const struct timeline_range_name *name)
+{
+	return name->scope == PM_RANGE_USER &&
+	       (begins_with(name->name, "DistributedDataParallel.forward") || begins_with(name->name, FSDP));
 }
 
 static bool is_node(const struct framework *f, uint32_t range)
@@ -68,7 +99,7 @@ static void find_makers(struct framework *f)
 				     f->makers[i + 1].sequence > f->makers[i].sequence;
 }
 
-/* The last of the thread that is not behind the number and began before the node; NULL: it was not recorded. */
+/* The thread's last with a number that is not greater, begun before the node; NULL: it was not recorded. */
 static const struct maker *maker_of(const struct framework *f, uint32_t node)
 {
 	const struct timeline_range *range = &f->ranges[node];
@@ -128,12 +159,9 @@ static int compare_texts(const void *left, const void *right)
 static bool is_product(const char *name)
 {
 	static const char *const operators[] = {"aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::matmul",
-		"aten::cudnn_convolution", "aten::native_", "aten::scaled_dot_product", "aten::_scaled_dot_product"};
+		"aten::cudnn_convolution", "aten::native_", "aten::scaled_dot_product", "aten::_scaled_dot_product", NULL};
 
-	for (size_t i = 0; name && i < sizeof(operators) / sizeof(*operators); i++)
-		if (strncmp(name, operators[i], strlen(operators[i])) == 0)
-			return true;
-	return false;
+	return begins_with_any(name, operators);
 }
 
 /* Operators that work with weights: of those of a frozen module no gradient tells. */
@@ -141,12 +169,9 @@ static bool takes_weights(const char *name)
 {
 	static const char *const operators[] = {"aten::linear", "aten::conv", "aten::_convolution", "aten::embedding",
 		"aten::layer_norm", "aten::group_norm", "aten::batch_norm", "aten::instance_norm", "aten::rms_norm",
-		"aten::lstm", "aten::gru", "aten::rnn_"};
+		"aten::lstm", "aten::gru", "aten::rnn_", NULL};
 
-	for (size_t i = 0; name && i < sizeof(operators) / sizeof(*operators); i++)
-		if (strncmp(name, operators[i], strlen(operators[i])) == 0)
-			return true;
-	return false;
+	return begins_with_any(name, operators);
 }
 
 /* Operators that take no tensor. */
@@ -154,12 +179,9 @@ static bool creates(const char *name)
 {
 	static const char *const operators[] = {"aten::arange", "aten::zeros", "aten::ones", "aten::full", "aten::empty",
 		"aten::rand", "aten::eye", "aten::linspace", "aten::logspace", "aten::tril_indices", "aten::triu_indices",
-		"aten::scalar_tensor", "aten::lift_fresh", "aten::hann_window", "aten::normal"};
+		"aten::scalar_tensor", "aten::lift_fresh", "aten::hann_window", "aten::normal", NULL};
 
-	for (size_t i = 0; name && i < sizeof(operators) / sizeof(*operators); i++)
-		if (strncmp(name, operators[i], strlen(operators[i])) == 0)
-			return true;
-	return false;
+	return begins_with_any(name, operators);
 }
 
 static void add_owner(struct framework *f, const char *module)
@@ -271,8 +293,9 @@ bool framework_was_asked(const struct framework *framework, int64_t begin_ns, in
 
 static bool is_compiled(const char *name)
 {
-	return begins_with(name, "CompiledFunction") || begins_with(name, "Torch-Compiled Region") ||
-	       begins_with(name, "## Call CompiledFxGraph");
+	static const char *const words[] = {"CompiledFunction", "Torch-Compiled Region", "## Call CompiledFxGraph", NULL};
+
+	return begins_with_any(name, words);
 }
 
 static struct framework_word backward_word(const struct framework *f, uint32_t node)
@@ -289,7 +312,7 @@ static struct framework_word backward_word(const struct framework *f, uint32_t n
 	return word;
 }
 
-/* What the engine does for a node, before it or behind it. */
+/* The node that the engine evaluates in a range of its own, whose work before and after the node is the node's. */
 static uint32_t node_within(const struct framework *f, uint32_t engine)
 {
 	for (uint32_t i = engine + 1; i < f->process->range_count && f->ranges[i].thread == f->ranges[engine].thread &&
@@ -306,7 +329,7 @@ static uint32_t node_around(const struct framework *f, uint32_t range)
 	for (; range != TIMELINE_NO_RANGE; range = f->ranges[range].parent) {
 		if (is_node(f, range))
 			return range;
-		if (is_engine(f, range))
+		if (is_engine(name_of(f, range)))
 			return node_within(f, range);
 	}
 	return TIMELINE_NO_RANGE;
@@ -324,15 +347,6 @@ static struct framework_word operator_word(const struct framework *f, uint32_t r
 	return word;
 }
 
-/* In which part of a step PyTorch's own ranges say that the thread is. */
-static enum framework_place user_place(const char *name)
-{
-	return begins_with(name, "Optimizer.step#")        ? FRAMEWORK_UPDATE
-	       : begins_with(name, "Optimizer.zero_grad#") ? FRAMEWORK_ZEROES
-	       : begins_with(name, "enumerate(DataLoader)") ? FRAMEWORK_LOADS
-							    : FRAMEWORK_SILENT;
-}
-
 /* From the innermost range outwards, the first that tells. An optimizer's own operators record no gradients; those of a
  * pass that it makes (LBFGS) do. */
 static struct framework_word word_of(const struct framework *f, uint32_t range)
@@ -344,7 +358,7 @@ static struct framework_word word_of(const struct framework *f, uint32_t range)
 		const struct timeline_range_name *name = name_of(f, range);
 		uint32_t node;
 
-		if (name->scope == PM_RANGE_NODE || is_engine(f, range)) {
+		if (framework_goes_back(name)) {
 			node = node_around(f, range);
 			word = nothing;
 			word.place = FRAMEWORK_BACKWARD;
@@ -360,8 +374,8 @@ static struct framework_word word_of(const struct framework *f, uint32_t range)
 			if (word.place == FRAMEWORK_AGAIN || word.place == FRAMEWORK_FORWARD)
 				return word;
 		}
-		if (name->scope == PM_RANGE_USER && user_place(name->name) != FRAMEWORK_SILENT) {
-			word.place = user_place(name->name);
+		if (framework_place_of(name) != FRAMEWORK_SILENT) {
+			word.place = framework_place_of(name);
 			return word;
 		}
 	}
@@ -376,7 +390,7 @@ static enum framework_shard shard_of(const struct framework *f, uint32_t range)
 	for (; range != TIMELINE_NO_RANGE; range = f->ranges[range].parent) {
 		const struct timeline_range_name *name = name_of(f, range);
 
-		if (name->scope == PM_RANGE_USER && begins_with(name->name, "FSDP::"))
+		if (name->scope == PM_RANGE_USER && begins_with(name->name, FSDP))
 			shard = strstr(name->name, "backward") ? FRAMEWORK_FOR_BACKWARD : FRAMEWORK_FOR_FORWARD;
 	}
 	return shard;

@@ -50,6 +50,12 @@ void framework_free(struct framework *framework);
 /* Of a call of that process. */
 struct framework_word framework_word(const struct framework *framework, uint32_t call);
 
+/* What a range says by itself: that autograd goes back in it; in which part of a step PyTorch's own ranges have the thread
+ * (UPDATE, ZEROES, LOADS; else SILENT); that a pass begins at the latest with it. */
+bool framework_goes_back(const struct timeline_range_name *name);
+enum framework_place framework_place_of(const struct timeline_range_name *name);
+bool framework_begins_pass(const struct timeline_range_name *name);
+
 /* Whether the framework was asked all the time between two moments. */
 bool framework_was_asked(const struct framework *framework, int64_t begin_ns, int64_t end_ns);
 

@@ -308,7 +308,7 @@ static void give_parameters(struct build *b, const struct hlo_instruction *call)
 	}
 }
 
-/* What runs once, from the entry on: a call in a call comes behind it. */
+/* What runs once, from the entry on: a call in a call comes after it. */
 static void straighten(struct build *b)
 {
 	struct hlo_module *m = b->module;

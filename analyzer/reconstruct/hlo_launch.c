@@ -138,7 +138,7 @@ static void fill(struct alignment *a)
 		}
 }
 
-/* A library may launch several kernels for one instruction: those behind the first that nothing else fits. */
+/* A library may launch several kernels for one instruction: those after the first that nothing else fits. */
 static void walk_back(const struct alignment *a, const struct hlo_instruction **found)
 {
 	size_t n = a->count, r = a->row_count;

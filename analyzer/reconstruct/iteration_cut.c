@@ -78,8 +78,7 @@ bool iteration_is_more_than_forward(const struct iteration_finder *finder, size_
 	return more;
 }
 
-/* A piece without any computation is none: copies of a model alone, in a damaged trace. */
-static void add_piece(struct iteration_finder *finder, size_t first, size_t end)
+void iteration_add_piece(struct iteration_finder *finder, size_t first, size_t end)
 {
 	for (size_t i = first; i < end; i++)
 		if (iteration_is_core(finder, i)) {
@@ -109,7 +108,7 @@ static void cut_by_updates(struct iteration_finder *finder)
 		for (uint32_t j = 0; j < role->parameter_count && !fresh; j++)
 			fresh = updated[parameters[j]] == piece;
 		if (fresh) {
-			add_piece(finder, first, last_update + 1);
+			iteration_add_piece(finder, first, last_update + 1);
 			first = last_update + 1;
 			piece++;
 			any = false;
@@ -123,7 +122,7 @@ static void cut_by_updates(struct iteration_finder *finder)
 		}
 	}
 	if (any)
-		add_piece(finder, first, last_update + 1);
+		iteration_add_piece(finder, first, last_update + 1);
 	free(updated);
 }
 
@@ -330,7 +329,7 @@ static void take_search(struct iteration_finder *finder, const struct sequence *
 
 		if (range->begin == range->end)
 			continue;
-		add_piece(finder, first, sequence->positions[range->end - 1] + 1u);
+		iteration_add_piece(finder, first, sequence->positions[range->end - 1] + 1u);
 		first = sequence->positions[range->end - 1] + 1u;
 		if (finder->piece_count == count)
 			continue;
@@ -432,7 +431,7 @@ void iteration_cut_sequence(struct iteration_finder *finder)
 	cut_by_search(finder, finder->piece_count ? share + MUCH_SURER : 0);
 	if (finder->piece_count == 0 &&
 		finder->timeline->processes[finder->worker->process].window_count == 1) {
-		add_piece(finder, 0, finder->worker->call_count);
+		iteration_add_piece(finder, 0, finder->worker->call_count);
 		finder->source = ITERATION_BY_WINDOW;
 	}
 	settle_pieces(finder);

@@ -37,9 +37,7 @@ struct steps {
 
 static bool is_step(const struct timeline_range_name *name)
 {
-	static const char word[] = "Optimizer.step#";
-
-	return name->scope == PM_RANGE_USER && name->name && strncmp(name->name, word, sizeof(word) - 1) == 0;
+	return framework_place_of(name) == FRAMEWORK_UPDATE;
 }
 
 /* Is it a step within another, or (*within_pass) within what autograd runs? */
@@ -52,9 +50,7 @@ static bool is_inner(const struct steps *steps, const struct timeline_range *ran
 		const struct timeline_range_name *name = &timeline->range_names[ranges[r].name];
 
 		inner |= is_step(name);
-		*within_pass |= name->scope == PM_RANGE_NODE;
-		*within_pass |= name->scope == PM_RANGE_OPERATOR && name->name &&
-				strncmp(name->name, "autograd::engine::", 18) == 0;
+		*within_pass |= framework_goes_back(name);
 	}
 	return inner;
 }
@@ -103,7 +99,7 @@ static uint32_t leading_line(const struct steps *steps)
 	return leading;
 }
 
-/* Behind the last call that begins in the step. */
+/* The position after the last call that begins in the step. */
 static size_t step_end(const struct steps *steps, const struct step *step)
 {
 	const struct worker *worker = steps->finder->worker;
@@ -128,23 +124,21 @@ static bool follows(const struct framework *framework, uint32_t call)
 /* When the next step of the loop begins at the latest, by ranges of PyTorch's own that are before the pass or in it. */
 static int64_t next_begin(const struct steps *steps, uint32_t step)
 {
-	static const char *const words[] = {
-		"Optimizer.zero_grad#", "enumerate(DataLoader)", "DistributedDataParallel.forward", "FSDP::"};
 	const struct timeline *timeline = steps->finder->timeline;
 	const struct timeline_range *ranges = timeline_ranges(timeline, steps->process);
 
 	for (uint32_t i = step + 1; i < steps->process->range_count && ranges[i].thread == ranges[step].thread; i++) {
 		const struct timeline_range_name *name = &timeline->range_names[ranges[i].name];
+		const enum framework_place place = framework_place_of(name);
 
-		for (size_t w = 0; w < sizeof(words) / sizeof(*words); w++)
-			if (name->scope == PM_RANGE_USER && ranges[i].begin_ns >= ranges[step].end_ns && name->name &&
-				strncmp(name->name, words[w], strlen(words[w])) == 0)
-				return ranges[i].begin_ns;
+		if (ranges[i].begin_ns >= ranges[step].end_ns &&
+			(place == FRAMEWORK_ZEROES || place == FRAMEWORK_LOADS || framework_begins_pass(name)))
+			return ranges[i].begin_ns;
 	}
 	return INT64_MAX;
 }
 
-/* The computations behind a step up to what belongs to the next one. */
+/* The computations after a step up to what belongs to the next one. */
 static void take_tail(struct steps *steps, const struct framework *framework, uint32_t step, size_t position)
 {
 	const struct iteration_finder *finder = steps->finder;
@@ -163,7 +157,7 @@ static void take_tail(struct steps *steps, const struct framework *framework, ui
 	}
 }
 
-/* The same behind every step: that of the last one of which the framework was asked is taken. */
+/* The same after every step: that of the last one of which the framework was asked is taken. */
 static void find_tail(struct steps *steps, uint32_t leading)
 {
 	const struct timeline *timeline = steps->finder->timeline;
@@ -183,7 +177,7 @@ static void find_tail(struct steps *steps, uint32_t leading)
 	framework_free(framework);
 }
 
-/* Behind the step and what follows it, as far as that is what follows others. */
+/* The position after the step and what follows it, as far as that is what follows others. */
 static size_t end_of(const struct steps *steps, const struct step *step)
 {
 	const struct iteration_finder *finder = steps->finder;
@@ -201,16 +195,6 @@ static size_t end_of(const struct steps *steps, const struct step *step)
 	return end;
 }
 
-static void add_piece(struct iteration_finder *finder, size_t first, size_t end)
-{
-	for (size_t i = first; i < end; i++)
-		if (iteration_is_core(finder, i)) {
-			*MEM_PUSH(finder->pieces, finder->piece_count, finder->piece_room) =
-				(struct iteration_piece){.first = first, .start = first, .end = end};
-			return;
-		}
-}
-
 static void cut(struct iteration_finder *finder, const struct steps *steps, uint32_t leading)
 {
 	size_t first = 0, end = 0;
@@ -222,17 +206,17 @@ static void cut(struct iteration_finder *finder, const struct steps *steps, uint
 		if (steps->lines[step->line].within_pass)
 			continue;
 		if (step->line == leading && open) {
-			add_piece(finder, first, end);
+			iteration_add_piece(finder, first, end);
 			first = end;
 		}
 		open |= step->line == leading;
 		end = end_of(steps, step);
 	}
 	if (open)
-		add_piece(finder, first, end);
+		iteration_add_piece(finder, first, end);
 }
 
-/* Is a captured graph launched behind the last step? Then steps are in the graph, and nobody says when. */
+/* Is a captured graph launched after the last step? Then steps are in the graph, and nobody says when. */
 static bool goes_on_in_graphs(const struct steps *steps)
 {
 	const struct iteration_finder *finder = steps->finder;

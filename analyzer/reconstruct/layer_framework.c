@@ -14,7 +14,6 @@ enum anchor { NO_ANCHOR, IN_FORWARD, IN_BACKWARD, IN_UPDATE };
 
 struct asking {
 	struct layer_assign *assign;
-	const struct framework *framework;
 	struct framework_word *words;   /* by step */
 	enum anchor *before, *behind;   /* by step: the nearest that is one */
 	bool *evaluates;                /* by step: in a run of operators without gradients, some of them with weights */
@@ -62,7 +61,7 @@ static void find_anchors(struct asking *a)
 	}
 }
 
-/* Is it in the module of the forward pass that begins behind it, or around that? */
+/* Is it in the module of the forward pass that begins after it, or around that? */
 static bool leads(const struct asking *a, uint32_t step)
 {
 	const char *module = a->words[step].module;
@@ -87,7 +86,7 @@ static void find_evaluations(struct asking *a)
 	}
 }
 
-/* Between the last pass and the step, or where the program updates by itself, behind the last pass; or data flow sees
+/* Between the last pass and the step, or where the program updates by itself, after the last pass; or data flow sees
  * that parameters change. Behind the step, what changes tensors in place: averages of the weights. */
 static bool is_of_update(const struct asking *a, uint32_t step)
 {
@@ -242,17 +241,16 @@ static void set_forward_layers(struct asking *a)
 	}
 }
 
-/* Of an operator that launched nothing, as a view's: that of the one before it. */
-static uint32_t layer_of_operator(const struct asking *a, uint32_t operator)
+/* An operator that launched nothing, as a view's, has the layer of the one before it in the thread. */
+static void fill_operators(struct asking *a)
 {
 	const struct timeline *timeline = a->assign->timeline;
 	const struct timeline_process *process = &timeline->processes[a->assign->worker->process];
 	const struct timeline_range *ranges = timeline_ranges(timeline, process);
 
-	for (uint32_t i = operator + 1; i-- > 0 && ranges[i].thread == ranges[operator].thread;)
-		if (a->layers[i] != LAYER_NONE)
-			return a->layers[i];
-	return LAYER_NONE;
+	for (uint32_t i = 1; i < process->range_count; i++)
+		if (a->layers[i] == LAYER_NONE && ranges[i].thread == ranges[i - 1].thread)
+			a->layers[i] = a->layers[i - 1];
 }
 
 static void set_backward_layers(struct asking *a)
@@ -270,7 +268,7 @@ static void set_backward_layers(struct asking *a)
 		if (word->owns)
 			layer = layer_of_module(a->assign, i, word->module);
 		else if (word->origin != TIMELINE_NO_RANGE && word->place == FRAMEWORK_BACKWARD)
-			layer = layer_of_operator(a, word->origin);
+			layer = a->layers[word->origin];
 		else
 			layer = last;
 		if (layer != LAYER_NONE)
@@ -329,7 +327,7 @@ void layer_framework(struct layer_assign *assign)
 	const struct timeline_process *process = &assign->timeline->processes[assign->worker->process];
 	const uint32_t count = assign->graph.step_count;
 	struct framework *framework = framework_read(assign->timeline, process);
-	struct asking a = {.assign = assign, .framework = framework};
+	struct asking a = {.assign = assign};
 
 	if (!framework)
 		return;
@@ -348,6 +346,7 @@ void layer_framework(struct layer_assign *assign)
 	set_passes(&a);
 	layer_join_modules(assign);
 	set_forward_layers(&a);
+	fill_operators(&a);
 	set_backward_layers(&a);
 	layer_name_roots(assign->list);
 	if (assign->list->count)

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Behind the name of the outermost module, which is that of a variable, and may be another at another time; NULL: there is
- * nothing behind it. */
+/* The path below the outermost module, whose name is that of a variable, and may be another at another time; NULL: there is
+ * none. */
 static const char *below_root(const char *module)
 {
 	const char *dot = strchr(module, '.');
@@ -172,7 +172,7 @@ void layer_sort(struct layer_assign *assign)
 	for (uint32_t i = assign->graph.step_count; i-- > 0;)
 		if (assign->layers[i] != LAYER_NONE && assign->passes[i] == LAYER_FORWARD)
 			orders[assign->layers[i]].first = i;
-	for (uint32_t l = 1; l < list->count; l++) /* one without forward work stays behind its neighbour */
+	for (uint32_t l = 1; l < list->count; l++) /* one without forward work stays after its neighbour */
 		if (orders[l].first == UINT32_MAX)
 			orders[l].first = orders[l - 1].first;
 	qsort(orders, list->count, sizeof(*orders), compare_orders);

@@ -147,8 +147,9 @@ static void add_windows(struct timeline *timeline, const struct trace *trace, st
 	process->operators = windows;
 	for (size_t i = 0; i < trace->range_window_count; i++) {
 		const int64_t ns = trace_ns(trace, trace->range_windows[i].ticks);
-		struct timeline_timed *last = &windows[process->operators_count - 1];
-		const bool open = process->operators_count && last->end_ns == INT64_MAX;
+		struct timeline_timed *last =
+			process->operators_count ? &windows[process->operators_count - 1] : NULL;
+		const bool open = last && last->end_ns == INT64_MAX;
 
 		if (trace->range_windows[i].recorded && !open)
 			windows[process->operators_count++] = (struct timeline_timed){ns, INT64_MAX};

@@ -38,7 +38,7 @@ static inline const struct timeline_range *timeline_ranges(
 uint32_t timeline_range_at(const struct timeline *timeline, const struct timeline_process *process,
 	uint16_t thread, int64_t ns);
 
-/* The number of the process's first range of a thread, and behind its last. */
+/* The number of the process's first range of a thread, and the one after its last. */
 void timeline_ranges_of(const struct timeline *timeline, const struct timeline_process *process,
 	uint16_t thread, uint32_t *first, uint32_t *end);
 

@@ -21,6 +21,14 @@ static const void *take_slot(struct trace_cursor *cursor)
 	return slot;
 }
 
+static void move_base(struct trace_cursor *cursor, const void *slot)
+{
+	struct pm_base base;
+
+	memcpy(&base, slot, sizeof(base));
+	cursor->base[base.clock == 1] = base.base;
+}
+
 /* Are the tables' entries there that the record refers to? */
 static enum trace_step check(const struct trace *trace, const struct trace_record *record)
 {
@@ -70,10 +78,7 @@ static inline enum trace_step next(
 	const unsigned char *touches = NULL;
 	uint32_t touch_slots = 0;
 	uint64_t duration;
-	union {
-		struct pm_record record;
-		struct pm_base base;
-	} slot;
+	struct pm_record slot;
 
 	if (cursor->trace->header.version == 1)
 		return next_of_version_1(cursor, wanted, record);
@@ -89,8 +94,7 @@ static inline enum trace_step next(
 		if (kind == PM_RECORD_MORE) {
 			more_slot = taken;
 		} else if (kind == PM_RECORD_BASE) {
-			memcpy(&slot.base, taken, sizeof(slot.base));
-			cursor->base[slot.base.clock == 1] = slot.base.base;
+			move_base(cursor, taken);
 		} else if (kind == PM_RECORD_TOUCH && cursor->trace->header.version >= 3) {
 			/* they lie end to end */
 			if (!touches ||
@@ -105,23 +109,23 @@ static inline enum trace_step next(
 			more_slot = &nothing;
 			touches = NULL;
 		} else {
-			memcpy(&slot.record, taken, sizeof(slot.record));
+			memcpy(&slot, taken, sizeof(slot));
 			break;
 		}
 	}
 	memcpy(&more, more_slot, sizeof(more));
-	duration = (uint64_t)more.duration_high << 32 | slot.record.duration;
+	duration = (uint64_t)more.duration_high << 32 | slot.duration;
 	*record = (struct trace_record){
-		.begin = cursor->base[slot.record.kind == PM_RECORD_DEVICE] + slot.record.begin,
-		.op = slot.record.op,
+		.begin = cursor->base[slot.kind == PM_RECORD_DEVICE] + slot.begin,
+		.op = slot.op,
 		.correlation = more.correlation,
 		.result = more.result,
 		.sequence = more.sequence,
-		.queue = slot.record.queue,
-		.kind = slot.record.kind,
-		.flags = slot.record.flags,
+		.queue = slot.queue,
+		.kind = slot.kind,
+		.flags = slot.flags,
 		.group = more.group};
-	if (touches && slot.record.flags & PM_FLAG_TOUCHES) {
+	if (touches && slot.flags & PM_FLAG_TOUCHES) {
 		record->touches = touches;
 		record->touch_slots = touch_slots;
 	}
@@ -146,12 +150,10 @@ bool trace_next_range(struct trace_cursor *cursor, struct trace_range *range, bo
 	while (cursor->trace->header.version >= 3 && cursor->left > 0) {
 		const unsigned char *slot = take_slot(cursor);
 		struct pm_range found;
-		struct pm_base base;
 
 		switch (slot[offsetof(struct pm_record, kind)]) {
 		case PM_RECORD_BASE:
-			memcpy(&base, slot, sizeof(base));
-			cursor->base[base.clock == 1] = base.base;
+			move_base(cursor, slot);
 			break;
 		case PM_RECORD_RANGE:
 			memcpy(&found, slot, sizeof(found));
@@ -188,12 +190,10 @@ enum trace_step trace_next_call_of(
 	while (cursor->left > 0) {
 		const unsigned char *slot = take_slot(cursor);
 		struct pm_record call;
-		struct pm_base base;
 
 		switch (slot[offsetof(struct pm_record, kind)]) {
 		case PM_RECORD_BASE:
-			memcpy(&base, slot, sizeof(base));
-			cursor->base[base.clock == 1] = base.base;
+			move_base(cursor, slot);
 			break;
 		case PM_RECORD_CALL:
 			memcpy(&call, slot, sizeof(call));
