@@ -9,3 +9,4 @@ found = importlib.util.find_spec("torch")
 print(os.path.dirname(found.origin) if found and found.origin else "")' 2>/dev/null) || TORCH=
 [ -n "$TORCH" ] || { echo "$PYTHON has no torch: PM_TORCH names a virtual environment that has it" && exit 77; }
 [ -e "$TORCH/lib/libtorch_cuda.so" ] || { echo "the torch of $PYTHON is built without CUDA" && exit 77; }
+export PYTHONPATH="$SOURCE/tests/pytorch/at_exit${PYTHONPATH:+:$PYTHONPATH}"

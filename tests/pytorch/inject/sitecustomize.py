@@ -1,8 +1,12 @@
 """Python imports this by itself where the folder is in PYTHONPATH. It registers the hooks of injected.py as soon as PyTorch is imported."""
+import contextlib
 import importlib.abc
 import importlib.util
 import os
 import sys
+
+with contextlib.suppress(ImportError):  # of at_exit/, where that is in the path too: only one sitecustomize is imported
+    import threads_end  # noqa: F401
 
 
 class AfterTorch(importlib.abc.MetaPathFinder):
