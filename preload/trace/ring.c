@@ -3,9 +3,10 @@
  *
  * All chunks have one size. They are made and mapped several at once, as long as the ring grows, and stay
  * mapped; so once it is full no system call is made for them. Each thread has one; those that are complete
- * wait in a queue, in the order in which they became so, but for the first quarter, which stays. Where a
- * chunk is wanted and there is no new one, the first of the queue is dropped: its records are counted one by
- * one. Where the disk has no room for all of them, the ring is as large as it has become by then.
+ * wait in a queue, in the order of the times that they tell of, but for the first quarter, which stays:
+ * device intervals that come late, in a batch, do not take the place of younger calls. Where a chunk is
+ * wanted and there is no new one, the first of the queue is dropped: its records are counted one by one.
+ * Where the disk has no room for all of them, the ring is as large as it has become by then.
  *
  * The order of the stores is what a reader relies on, while the program runs and after it was killed
  * (pm_format.h). Except for the records themselves and the statistics nothing is read back from the file:
@@ -43,7 +44,8 @@ struct place {
 	struct pmh_map_slot *slot;    /* of the mapping in which it lies */
 	uint64_t offset;              /* in the file */
 	uint64_t ticks, monotonic_ns; /* when it was opened */
-	uint64_t complete_ticks;      /* and given back; 0: it has not been, since then */
+	uint64_t from_ticks,
+		complete_ticks; /* what it tells of, when it was given back; 0: it has not been, since then */
 };
 
 static struct pmh_map ring_map, parts[MOST_CHUNKS / PART_CHUNKS], statistics[STATISTICS_CHUNKS];
@@ -211,7 +213,7 @@ static void drop(const struct place *place)
 	__atomic_store_n(&ring->dropped_slots, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&ring->dropping, place->offset, __ATOMIC_RELEASE);
 	__atomic_store_n(&ring->changes, ring->changes + 1, __ATOMIC_SEQ_CST);
-	widen(place->ticks, place->complete_ticks);
+	widen(place->from_ticks, place->complete_ticks);
 	no_room = false;
 	count_records(place);
 	ring->dropped_chunks++;
@@ -308,6 +310,79 @@ bool pmh_ring_take(struct pmh_thread *self, struct pm_chunk *head)
 	return true;
 }
 
+/* Between which times of CLOCK_MONOTONIC its device intervals lie. False: it has other records as well, or
+ * none. */
+static bool tells_of_devices(const struct place *place, uint64_t *first_ns, uint64_t *last_ns)
+{
+	const struct pm_record *records = (const struct pm_record *)(const void *)(place->chunk + 1);
+	uint64_t base_ns = place->monotonic_ns, duration_high = 0;
+
+	*first_ns = UINT64_MAX;
+	*last_ns = 0;
+	for (uint64_t i = 0; i < CHUNK_SLOTS && records[i].kind; i++) {
+		if (records[i].kind == PM_RECORD_BASE) {
+			struct pm_base base;
+
+			memcpy(&base, &records[i], sizeof base);
+			if (base.clock == 1)
+				base_ns = base.base;
+		} else if (records[i].kind == PM_RECORD_DEVICE) {
+			const uint64_t begin_ns = base_ns + records[i].begin,
+				       end_ns = begin_ns + (duration_high | records[i].duration);
+
+			duration_high = 0;
+			*first_ns = begin_ns < *first_ns ? begin_ns : *first_ns;
+			*last_ns = end_ns > *last_ns ? end_ns : *last_ns;
+		} else if (records[i].kind == PM_RECORD_MORE) {
+			struct pm_more more;
+
+			memcpy(&more, &records[i], sizeof more);
+			duration_high = (uint64_t)more.duration_high << 32;
+		} else {
+			return false;
+		}
+	}
+	return *last_ns > 0;
+}
+
+/* The ticks at a time that has passed, by the rate since the ring began. */
+static uint64_t ticks_at(uint64_t ns, uint64_t now_ticks, uint64_t now_ns)
+{
+	const double ticks = (double)(now_ticks - places[0].ticks),
+		     of_ns = (double)(now_ns - places[0].monotonic_ns);
+	const double before = ns < now_ns && of_ns > 0 ? (double)(now_ns - ns) * ticks / of_ns : 0;
+
+	return before < (double)now_ticks ? now_ticks - (uint64_t)before : 1;
+}
+
+static void note_times(struct place *place)
+{
+	uint64_t first_ns, last_ns, now_ticks, now_ns;
+
+	place->from_ticks = place->ticks;
+	place->complete_ticks = pmh_ticks();
+	if (!tells_of_devices(place, &first_ns, &last_ns))
+		return;
+	pmh_clock_pair(&now_ticks, &now_ns);
+	place->from_ticks = ticks_at(first_ns, now_ticks, now_ns);
+	place->complete_ticks = ticks_at(last_ns, now_ticks, now_ns);
+}
+
+/* Behind those that tell of earlier times; nearly always the last. */
+static void enqueue(uint32_t number)
+{
+	uint32_t at = queue_count++;
+
+	for (; at > 0; at--) {
+		const uint32_t before = queue[(queue_first + at - 1) % MOST_CHUNKS];
+
+		if (places[before - 1].complete_ticks <= places[number - 1].complete_ticks)
+			break;
+		queue[(queue_first + at) % MOST_CHUNKS] = before;
+	}
+	queue[(queue_first + at) % MOST_CHUNKS] = number;
+}
+
 void pmh_ring_give(struct pmh_thread *self)
 {
 	const uint32_t number = self->ring_chunk;
@@ -316,10 +391,9 @@ void pmh_ring_give(struct pmh_thread *self)
 	self->chunk.byte_count = 0;
 	atomic_store_explicit(&self->chunk.slot, NULL, memory_order_release);
 	self->ring_chunk = 0;
-	places[number - 1].complete_ticks = pmh_ticks();
-	if (number <= chunk_limit / KEPT_PART)
-		return;
-	queue[(queue_first + queue_count++) % MOST_CHUNKS] = number;
+	note_times(&places[number - 1]);
+	if (number > chunk_limit / KEPT_PART)
+		enqueue(number);
 }
 
 void pmh_ring_forget(void)
