@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #define PATIENCE_S 10
-#define HUNG 3 /* exit status */
+#define HUNG 3 /* exit status, and with --fail-by-strength the first of three */
 
 /* What a row of the threads' table says, once for the ranks that have it in common. */
 struct stand {
@@ -255,6 +255,7 @@ static void print_json_verdict(const struct hang *hang, cJSON *object)
 
 	cJSON_AddStringToObject(object, "class", hang_class_key(hang->class));
 	cJSON_AddStringToObject(object, "strength", hang_strength_word(hang->strength));
+	cJSON_AddBoolToObject(object, "final", hang_is_final(hang));
 	cJSON_AddStringToObject(object, "headline", hang->headline);
 	cJSON_AddStringToObject(object, "basis", hang->basis ? hang->basis : "");
 	list = cJSON_AddArrayToObject(object, "culprits");
@@ -291,19 +292,26 @@ static void print_job(struct hang *hang, enum print_form form, FILE *out)
 		print_json_end(object, out);
 }
 
-enum { OPTION_AFTER = OPTION_FIRST, OPTION_FAIL_IF_HUNG };
+enum { OPTION_AFTER = OPTION_FIRST, OPTION_FAIL_IF_HUNG, OPTION_FAIL_BY_STRENGTH };
+
+static int status_by_strength(const struct hang *hang)
+{
+	return hang_is_final(hang) ? HUNG : hang->strength == HANG_OPEN ? HUNG + 2 : HUNG + 1;
+}
 
 static int run(int argument_count, char **arguments)
 {
 	enum print_form form = PRINT_TEXT;
 	long patience_s = PATIENCE_S;
-	bool fails = false;
+	bool fails = false, by_strength = false;
 	struct hang hang;
 	int option, status;
 
 	while ((option = command_option(&cmd_hang, argument_count, arguments)) != -1)
 		if (option == OPTION_FAIL_IF_HUNG)
 			fails = true;
+		else if (option == OPTION_FAIL_BY_STRENGTH)
+			by_strength = true;
 		else if (option == OPTION_AFTER)
 			patience_s = (long)command_count(&cmd_hang, option, optarg, 0, LONG_MAX / 1000000000);
 		else if (!cmd_form_option(&form, option))
@@ -315,8 +323,8 @@ static int run(int argument_count, char **arguments)
 	if (hang.rank_count > 0) {
 		hang_find(&hang, patience_s * 1000000000);
 		print_job(&hang, form, stdout);
-		if (fails && hang_is_found(&hang))
-			status = HUNG;
+		if ((fails || by_strength) && hang_is_found(&hang))
+			status = by_strength ? status_by_strength(&hang) : HUNG;
 	}
 	hang_free(&hang);
 	return status;
@@ -329,8 +337,12 @@ static const struct option_row rows[] = {
 	{"fail-if-hung", OPTION_FAIL_IF_HUNG, NULL,
 		"exit with status 3 if a hang is found: not if ranks are merely late, or nothing "
 		"is known"},
+	{"fail-by-strength", OPTION_FAIL_BY_STRENGTH, NULL,
+		"the same, but exit with status 3 only if the job cannot go on by itself (a rank that is "
+		"waited for has ended, is gone or stopped, or ranks stand in calls that cannot meet), "
+		"with 4 if a hang is likely or certain otherwise, 5 if it is open"},
 	{"json", CMD_JSON, NULL,
-		"JSON output: class, culprits, strength, basis; pairs of ranks with a send or "
+		"JSON output: class, culprits, strength, final (it cannot go on by itself), basis; pairs of ranks with a send or "
 		"receive that one of them has not made; all threads; the last collectives "
 		"with their values; times in ns"},
 	{"csv", CMD_CSV, NULL,
@@ -343,23 +355,26 @@ const struct command cmd_hang = {
 	.name = "hang",
 	.summary = "why a job does not go on, while it hangs or after it was killed",
 	.usage = "[OPTION]... RUN...",
-	.about = "Reads the traces of a job that runs, hangs or was killed, from the files alone, "
-		 "and names the rank that the others wait for and what it is at: ended, killed, "
-		 "stopped, in a call, outside of calls (in the program, its interpreter, or "
-		 "input), waiting for its device, in another collective than the others or with "
-		 "other arguments, with communicators in another order, with a send or receive "
-		 "that has no counterpart; or merely late. A rank that entered a collective waits "
-		 "for those that have not. The strength of the conclusion is printed with it: "
-		 "certain (it follows from the traces and the state of processes), likely (by "
-		 "time, majority, or the order of earlier iterations), open.\n"
-		 "\n"
-		 "Then the call that each thread is in (\"in\") or else its last one (\"after\"), and "
-		 "how many collectives each rank has entered on each communicator; ranks that "
-		 "agree are one row. A process is \"gone\" if it left no end of its trace; of "
-		 "processes of other hosts it is not known whether they run (\"no end\"): run the "
-		 "command on their host, if it shares the folder.\n",
+	.about =
+		"Reads the traces of a job that runs, hangs or was killed, from the files alone, "
+		"and names the rank that the others wait for and what it is at: not begun, ended, killed, "
+		"stopped, held by a debugger, in a call, outside of calls (in the program, its interpreter, or "
+		"input), waiting for its device, in another collective than the others or with "
+		"other arguments, with communicators in another order, with a send or receive "
+		"that has no counterpart; or merely late. A rank that entered a collective waits "
+		"for those that have not. The strength of the conclusion is printed with it: "
+		"certain (it follows from the traces and the state of processes), likely (by "
+		"time, majority, or the order of earlier iterations), open. Of a rank that makes no "
+		"call and computes, reads or writes it says so, and waits three times as long. Of a job "
+		"that was started again the last attempt is looked at.\n"
+		"\n"
+		"Then the call that each thread is in (\"in\") or else its last one (\"after\"), and "
+		"how many collectives each rank has entered on each communicator; ranks that "
+		"agree are one row. A process is \"gone\" if it left no end of its trace; of "
+		"processes of other hosts it is not known whether they run (\"no end\"): run the "
+		"command on their host, if it shares the folder.\n",
 	.options = OPTION_TABLES(rows),
 	.after = "Exit status: 0 success, 1 a trace is unreadable, 2 usage error, 3 a hang and "
-		 "--fail-if-hung.\n",
+		 "--fail-if-hung (3 to 5 with --fail-by-strength).\n",
 	.run = run,
 };

@@ -18,7 +18,8 @@
 enum hang_process {
 	HANG_UNKNOWN, /* of another host: running, or killed */
 	HANG_RUNS,
-	HANG_STOPPED, /* by a signal or a debugger */
+	HANG_STOPPED, /* by a signal */
+	HANG_HELD,    /* by a debugger, which lets it go on when it likes */
 	HANG_GONE,    /* without an end of its trace: killed, or ended by a fault */
 	HANG_ENDED,   /* in order: its trace has an end */
 };
@@ -35,6 +36,8 @@ enum hang_process {
 	X(DIFFERENT, "different_collective") \
 	X(ORDER, "order_of_communicators") \
 	X(UNMATCHED, "unmatched_point_to_point") \
+	X(ABSENT, "absent") \
+	X(HELD, "held") \
 	X(UNKNOWN, "unknown")
 
 enum hang_class {
@@ -91,6 +94,10 @@ struct hang {
 	size_t rank_count, rank_room;
 	struct hang_group *groups;
 	size_t group_count, group_room;
+	size_t earlier; /* processes of earlier attempts of the job, which are left out */
+	int world;      /* ranks that the job has, by what its launcher says; 0: not known */
+	int *absent;    /* the numbers of those without a trace, in order; none where others have met them */
+	size_t absent_count, absent_room;
 	size_t unread;   /* files that are no traces */
 	int64_t read_ns; /* CLOCK_REALTIME before the first of them was read */
 	int64_t now_ns;  /* CLOCK_REALTIME: now, or the last time that is known of a job that is over */
@@ -102,6 +109,7 @@ struct hang {
 	size_t culprit_count, culprit_room;
 	struct hang_pair *pairs; /* of HANG_IS_UNMATCHED: those of the culprits */
 	size_t pair_count, pair_room;
+	bool final;           /* hang_is_final */
 	const char *headline; /* a sentence */
 	const char *basis;    /* what it follows from, a sentence or more */
 	struct arena arena;
@@ -118,6 +126,10 @@ void hang_find(struct hang *hang, int64_t patience_ns);
 
 /* Whether the job hangs: not if ranks are late, or nothing is known. */
 bool hang_is_found(const struct hang *hang);
+
+/* Whether it cannot go on by itself: the rank that is waited for has ended, is gone or stopped, or ranks
+ * stand in calls that cannot meet. A rank that makes no call may always come back. */
+bool hang_is_final(const struct hang *hang);
 
 const char *hang_class_key(enum hang_class class);
 const char *hang_strength_word(enum hang_strength strength);

@@ -5,13 +5,11 @@
 #include <stdlib.h>
 
 #define FRESH_NS 500000000 /* before a trace is read: what was entered since may be seen in part */
-#define START_TIMES 30     /* times the patience, before a job's first communication */
-#define USUAL_TIMES 3      /* who is behind for less than so many times the longest pause before is late */
 
 /* ---- ranks that others wait for ---- */
 
 /* The longest pause between two collectives that is known of the ranks of a group, or of all. */
-static double longest_pause(const struct hang *hang, const struct hang_group *only)
+double hang_longest_pause(const struct hang *hang, const struct hang_group *only)
 {
 	double longest = 0;
 
@@ -30,8 +28,10 @@ static bool is_late_only(const struct hang *hang, const struct hang_wait *wait, 
 {
 	const double waited = (double)hang->now_ns - (double)wait->since_ns;
 
-	return !hang->over && (rank->process == HANG_RUNS || rank->process == HANG_UNKNOWN) &&
-	       (waited < (double)patience_ns || waited < USUAL_TIMES * longest_pause(hang, wait->group));
+	return !hang->over &&
+	       (rank->process == HANG_RUNS || rank->process == HANG_HELD || rank->process == HANG_UNKNOWN) &&
+	       (waited < (double)patience_ns ||
+		       waited < HANG_USUAL_TIMES * hang_longest_pause(hang, wait->group));
 }
 
 /* A rank's own device work, not communication, that does not end. */
@@ -44,7 +44,7 @@ static uint32_t endless_work(const struct hang_rank *rank, struct standing_work 
 	return work->op;
 }
 
-static enum hang_class class_of(const struct hang *hang, const struct hang_rank *rank)
+enum hang_class hang_class_of(const struct hang *hang, const struct hang_rank *rank)
 {
 	struct standing_work work;
 
@@ -53,6 +53,8 @@ static enum hang_class class_of(const struct hang *hang, const struct hang_rank 
 		return HANG_IS_EXITED;
 	case HANG_STOPPED:
 		return HANG_IS_STOPPED;
+	case HANG_HELD:
+		return HANG_IS_HELD;
 	case HANG_GONE:
 		if (!hang->over)
 			return HANG_IS_KILLED;
@@ -65,13 +67,13 @@ static enum hang_class class_of(const struct hang *hang, const struct hang_rank 
 	return endless_work(rank, &work) ? HANG_IS_DEVICE : HANG_IS_IN_CALL;
 }
 
-static bool is_definite(enum hang_class class)
+bool hang_is_definite(enum hang_class class)
 {
 	return class == HANG_IS_EXITED || class == HANG_IS_STOPPED || class == HANG_IS_KILLED;
 }
 
 /* To follow a rank's name; in the past of a job that is over. */
-static const char *class_words(enum hang_class class, bool past)
+const char *hang_class_words(enum hang_class class, bool past)
 {
 	switch (class) {
 	case HANG_IS_EXITED:
@@ -79,7 +81,9 @@ static const char *class_words(enum hang_class class, bool past)
 	case HANG_IS_KILLED:
 		return "is gone without an end of its trace: killed, or ended by a fault";
 	case HANG_IS_STOPPED:
-		return "is stopped, by a signal or a debugger";
+		return "is stopped by a signal";
+	case HANG_IS_HELD:
+		return "is held by a debugger";
 	case HANG_IS_DEVICE:
 		return past ? "waited for its device, whose work had not ended"
 			    : "waits for its device, whose work does not end";
@@ -91,7 +95,7 @@ static const char *class_words(enum hang_class class, bool past)
 	}
 }
 
-static const char *culprit_sentence(
+const char *hang_culprit_sentence(
 	struct hang *hang, size_t number, enum hang_class class, const struct hang_wait *wait)
 {
 	const struct hang_rank *rank = hang->ranks[number];
@@ -125,7 +129,7 @@ static void name_roots(struct hang *hang, const struct hang_waits *waits, const 
 	for (size_t i = 0; i < count; i++)
 		if (classes[i] == class)
 			hang_add_culprit(hang, roots[i],
-				culprit_sentence(hang, roots[i], class, waits->first_for[roots[i]]));
+				hang_culprit_sentence(hang, roots[i], class, waits->first_for[roots[i]]));
 }
 
 /* More ranks have ended than wait: what waits has entered more than the program has. */
@@ -151,7 +155,7 @@ static bool find_one_more(
 	return true;
 }
 
-static const char *after_the_end(const struct hang *hang)
+const char *hang_after_the_end(const struct hang *hang)
 {
 	for (size_t r = 0; r < hang->rank_count; r++)
 		if (hang->ranks[r]->process == HANG_UNKNOWN)
@@ -168,7 +172,7 @@ static bool find_one_ahead(
 	size_t waiting;
 
 	for (size_t i = 0; i < count; i++)
-		if (is_definite(class_of(hang, hang->ranks[roots[i]])))
+		if (hang_is_definite(hang_class_of(hang, hang->ranks[roots[i]])))
 			return false;
 	ahead = waiters(hang, waits, &waiting);
 	if (!hang->over || waiting >= count)
@@ -179,13 +183,60 @@ static bool find_one_ahead(
 			hang_capital(hang, ahead), waiting == 1 ? "was" : "were", count));
 	hang->basis = arena_format(&hang->arena, "The first that the others had not entered: %s%s. %s",
 		hang_call(hang, &hang->ranks[wait->from]->trace, wait->op),
-		hang_place(hang, &hang->ranks[wait->from]->trace, wait->op), after_the_end(hang));
+		hang_place(hang, &hang->ranks[wait->from]->trace, wait->op), hang_after_the_end(hang));
 	return true;
+}
+
+/* Of what each rank that makes no call does meanwhile; NULL: there is none, or it is not to be seen. By rank.
+ */
+struct hang_progress *hang_progress_of(struct hang *hang, const size_t *ranks, size_t count)
+{
+	size_t *outside = arena_alloc(&hang->arena, count, sizeof(*outside)), outside_count = 0;
+	struct hang_progress *found = arena_alloc(&hang->arena, count, sizeof(*found)), *by_rank;
+
+	for (size_t i = 0; i < count; i++)
+		if (hang->ranks[ranks[i]]->process == HANG_RUNS &&
+			hang_class_of(hang, hang->ranks[ranks[i]]) == HANG_IS_OUTSIDE)
+			outside[outside_count++] = ranks[i];
+	if (outside_count == 0)
+		return NULL;
+	hang_progress_find(hang, outside, outside_count, found);
+	by_rank = arena_alloc(&hang->arena, hang->rank_count, sizeof(*by_rank));
+	for (size_t i = 0; i < outside_count; i++)
+		by_rank[outside[i]] = found[i];
+	return by_rank;
+}
+
+bool hang_any_works(const struct hang *hang, const struct hang_progress *progress)
+{
+	for (size_t i = 0; progress && i < hang->culprit_count; i++)
+		if (progress[hang->culprits[i].rank].works)
+			return true;
+	return false;
+}
+
+/* What the culprits do, after their sentences. */
+void hang_add_progress(struct hang *hang, const struct hang_progress *progress)
+{
+	for (size_t i = 0; progress && i < hang->culprit_count; i++)
+		if (progress[hang->culprits[i].rank].works)
+			hang->culprits[i].sentence =
+				arena_format(&hang->arena, "%s It %s.", hang->culprits[i].sentence,
+					hang_progress_words(hang, &progress[hang->culprits[i].rank]));
+}
+
+/* The ranks among the roots that are late, though nothing is wrong with their process. */
+static bool is_late(const struct hang *hang, const struct hang_wait *wait, size_t rank, int64_t patience_ns,
+	const struct hang_progress *progress)
+{
+	return is_late_only(hang, wait, hang->ranks[rank],
+		progress && progress[rank].works ? HANG_WORK_TIMES * patience_ns : patience_ns);
 }
 
 static void find_roots(struct hang *hang, const struct hang_waits *waits, const size_t *roots, size_t count,
 	int64_t patience_ns)
 {
+	const struct hang_progress *progress = hang->over ? NULL : hang_progress_of(hang, roots, count);
 	enum hang_class *classes = arena_alloc(&hang->arena, count, sizeof(*classes));
 	enum hang_class class = HANG_IS_NONE;
 	const struct hang_wait *wait;
@@ -195,18 +246,17 @@ static void find_roots(struct hang *hang, const struct hang_waits *waits, const 
 	if (find_one_more(hang, waits, roots, count) || find_one_ahead(hang, waits, roots, count))
 		return;
 	for (size_t i = 0; i < count; i++) {
-		const struct hang_rank *rank = hang->ranks[roots[i]];
-
-		classes[i] = class_of(hang, rank);
-		if (!is_definite(classes[i]) &&
-			is_late_only(hang, waits->first_for[roots[i]], rank, patience_ns))
+		classes[i] = hang_class_of(hang, hang->ranks[roots[i]]);
+		if (!hang_is_definite(classes[i]) &&
+			is_late(hang, waits->first_for[roots[i]], roots[i], patience_ns, progress))
 			classes[i] = HANG_IS_LATE;
 		/* What is certain of one rank explains the others. */
-		if (class == HANG_IS_NONE || (is_definite(classes[i]) && !is_definite(class)) ||
+		if (class == HANG_IS_NONE || (hang_is_definite(classes[i]) && !hang_is_definite(class)) ||
 			(class == HANG_IS_LATE && classes[i] != HANG_IS_LATE))
 			class = classes[i];
 	}
 	name_roots(hang, waits, roots, count, classes, class);
+	hang_add_progress(hang, progress);
 	wait = waits->first_for[hang->culprits[0].rank];
 	waiting_ranks = waiters(hang, waits, &waiting);
 	hang->basis = arena_format(&hang->arena,
@@ -223,139 +273,22 @@ static void find_roots(struct hang *hang, const struct hang_waits *waits, const 
 				"No hang so far: %s %s behind by %s; the longest pause before was %s.",
 				hang_culprits(hang), hang->culprit_count == 1 ? "is" : "are",
 				hang_age(hang, wait->since_ns),
-				hang_duration(hang, longest_pause(hang, wait->group))));
+				hang_duration(hang, hang_longest_pause(hang, wait->group))));
 		return;
 	}
 	hang_conclude(hang, class,
-		is_definite(class) ? HANG_CERTAIN
-		: hang->over       ? HANG_OPEN
-				   : HANG_LIKELY,
-		arena_format(&hang->arena, "%s %s: %s%s.", hang_capital(hang, hang_culprits(hang)),
+		hang_is_definite(class)                        ? HANG_CERTAIN
+		: hang->over || hang_any_works(hang, progress) ? HANG_OPEN
+							       : HANG_LIKELY,
+		arena_format(&hang->arena, "%s %s: %s%s%s.", hang_capital(hang, hang_culprits(hang)),
 			hang->over ? hang->culprit_count > 1 ? "were what the others waited for"
 							     : "was what the others waited for"
 			: hang->culprit_count > 1 ? "are what the others wait for"
 						  : "is what the others wait for",
-			hang->culprit_count > 1 ? "each " : "it ", class_words(class, hang->over)));
-	if (hang->over && !is_definite(class))
-		hang->basis = arena_format(&hang->arena, "%s %s", hang->basis, after_the_end(hang));
-}
-
-/* ---- nobody waits for another ---- */
-
-static bool all_ended(const struct hang *hang)
-{
-	for (size_t r = 0; r < hang->rank_count; r++)
-		if (hang->ranks[r]->process != HANG_ENDED)
-			return false;
-	return true;
-}
-
-static int absent_ranks(const struct hang *hang)
-{
-	int absent = 0;
-
-	for (size_t g = 0; g < hang->group_count; g++)
-		if (hang->groups[g].size - (int)hang->groups[g].member_count > absent)
-			absent = hang->groups[g].size - (int)hang->groups[g].member_count;
-	return absent;
-}
-
-/* Processes of one class among those that have not ended. */
-static size_t name_ranks(struct hang *hang, enum hang_class class)
-{
-	for (size_t r = 0; r < hang->rank_count; r++)
-		if (hang->ranks[r]->process != HANG_ENDED && class_of(hang, hang->ranks[r]) == class)
-			hang_add_culprit(hang, r, culprit_sentence(hang, r, class, NULL));
-	return hang->culprit_count;
-}
-
-/* Several ranks that have not communicated yet load, import and compile, each as long as it takes; unless one
- * of them cannot. */
-static bool is_starting(const struct hang *hang)
-{
-	for (size_t r = 0; r < hang->rank_count; r++)
-		if (hang->ranks[r]->standing.recent.count > 0 || is_definite(class_of(hang, hang->ranks[r])))
-			return false;
-	return hang->rank_count > 1;
-}
-
-/* A rank is stopped, and the others go on without it. */
-static bool find_stopped(struct hang *hang, int64_t patience_ns)
-{
-	for (size_t r = 0; r < hang->rank_count; r++) {
-		const struct hang_rank *rank = hang->ranks[r];
-
-		if (rank->process == HANG_STOPPED &&
-			hang->now_ns - hang_real_ns(rank, rank->standing.last_ns) >= patience_ns)
-			hang_add_culprit(hang, r, culprit_sentence(hang, r, HANG_IS_STOPPED, NULL));
-	}
-	if (hang->culprit_count == 0)
-		return false;
-	hang_conclude(hang, HANG_IS_STOPPED, HANG_CERTAIN,
-		arena_format(&hang->arena,
-			"%s %s stopped, by a signal or a debugger; no other rank waits for %s so far.",
-			hang_capital(hang, hang_culprits(hang)), hang->culprit_count > 1 ? "are" : "is",
-			hang->culprit_count > 1 ? "them" : "it"));
-	return true;
-}
-
-static void find_alone(struct hang *hang, int64_t patience_ns)
-{
-	static const enum hang_class order[] = {
-		HANG_IS_STOPPED, HANG_IS_KILLED, HANG_IS_DEVICE, HANG_IS_OUTSIDE, HANG_IS_IN_CALL};
-	const int absent = absent_ranks(hang);
-	const bool starts = is_starting(hang);
-	int64_t last_ns = 0;
-	double quiet;
-
-	for (size_t r = 0; r < hang->rank_count; r++) {
-		const int64_t at_ns = hang_real_ns(hang->ranks[r], hang->ranks[r]->standing.last_ns);
-
-		if (hang->ranks[r]->process != HANG_ENDED && at_ns > last_ns)
-			last_ns = at_ns;
-	}
-	quiet = (double)hang->now_ns - (double)last_ns;
-	hang->basis = "No rank has entered communication that another has not.";
-	if (absent)
-		hang->basis = arena_format(&hang->arena, "%s Of %d rank%s there is no trace here.",
-			hang->basis, absent, absent == 1 ? "" : "s");
-	if (all_ended(hang)) {
-		hang_conclude(hang, HANG_IS_NONE, HANG_CERTAIN, "No hang: all processes ended in order.");
-		return;
-	}
-	if (hang->over) {
-		hang_conclude(hang, HANG_IS_UNKNOWN, HANG_OPEN,
-			"No rank waited for another, as far as the traces say.");
-		hang->basis = arena_format(&hang->arena, "%s %s", hang->basis, after_the_end(hang));
-		return;
-	}
-	if (find_stopped(hang, patience_ns))
-		return;
-	if (starts)
-		hang->basis = arena_format(&hang->arena,
-			"%s The job has not communicated so far: it may take long.", hang->basis);
-	if (quiet < (double)patience_ns * (starts ? START_TIMES : 1) ||
-		quiet < USUAL_TIMES * longest_pause(hang, NULL)) {
-		hang_conclude(hang, HANG_IS_NONE, HANG_LIKELY,
-			arena_format(&hang->arena, "No sign of a hang: the last call was %s ago.",
-				hang_age(hang, last_ns)));
-		return;
-	}
-	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++)
-		if (name_ranks(hang, order[i])) {
-			hang_conclude(hang, order[i],
-				is_definite(order[i]) && hang->culprit_count < hang->rank_count ? HANG_CERTAIN
-				: hang->culprit_count < hang->rank_count || hang->rank_count == 1
-					? HANG_LIKELY
-					: HANG_OPEN,
-				arena_format(&hang->arena, "Nothing has gone on for %s: %s%s %s.",
-					hang_age(hang, last_ns), hang_culprits(hang),
-					hang->culprit_count > 1 ? ": each" : "",
-					class_words(order[i], false)));
-			return;
-		}
-	hang_conclude(
-		hang, HANG_IS_UNKNOWN, HANG_OPEN, "Nothing has gone on for some time; why is not known.");
+			hang->culprit_count > 1 ? "each " : "it ", hang_class_words(class, hang->over),
+			hang_any_works(hang, progress) ? ", and works" : ""));
+	if (hang->over && !hang_is_definite(class))
+		hang->basis = arena_format(&hang->arena, "%s %s", hang->basis, hang_after_the_end(hang));
 }
 
 /* ---- all of it ---- */
@@ -382,8 +315,8 @@ static void find_by_waits(struct hang *hang, const struct hang_waits *waits, con
 		find_roots(hang, waits, roots, root_count, patience_ns);
 	else if (waits->count)
 		hang_find_order(hang, waits, patience_ns);
-	else
-		find_alone(hang, patience_ns);
+	else if (!hang_waits_for_absent(hang, patience_ns))
+		hang_find_alone(hang, patience_ns);
 }
 
 static void find_waiting(struct hang *hang, int64_t patience_ns)
@@ -424,7 +357,32 @@ static void find_fresh(struct hang *hang, const struct hang_difference *differen
 		difference->ordinal, hang_communicator(hang, difference->group));
 }
 
-void hang_find(struct hang *hang, int64_t patience_ns)
+/* Every rank that has not ended is in a call, and has been for that long. */
+static bool all_stand_in_calls(const struct hang *hang, int64_t patience_ns)
+{
+	for (size_t r = 0; r < hang->rank_count; r++) {
+		const struct hang_rank *rank = hang->ranks[r];
+
+		if (rank->process != HANG_ENDED &&
+			(!rank->thread || !rank->thread->inside ||
+				hang->now_ns - hang_real_ns(rank, rank->thread->begin_ns) < patience_ns))
+			return false;
+	}
+	return true;
+}
+
+static bool cannot_go_on(const struct hang *hang, int64_t patience_ns)
+{
+	if (hang->over)
+		return false;
+	if (hang_is_definite(hang->class))
+		return hang->strength == HANG_CERTAIN;
+	return (hang->class == HANG_IS_DIFFERENT || hang->class == HANG_IS_ORDER ||
+		       hang->class == HANG_IS_UNMATCHED) &&
+	       all_stand_in_calls(hang, patience_ns);
+}
+
+static void find(struct hang *hang, int64_t patience_ns)
 {
 	struct hang_difference difference;
 	const char *reason = incomparable(hang);
@@ -443,6 +401,21 @@ void hang_find(struct hang *hang, int64_t patience_ns)
 			return;
 		}
 	find_waiting(hang, patience_ns);
+}
+
+void hang_find(struct hang *hang, int64_t patience_ns)
+{
+	find(hang, patience_ns);
+	hang->final = cannot_go_on(hang, patience_ns);
+	if (hang->earlier > 0)
+		hang->basis = arena_format(&hang->arena, "%s%s%zu process%s of earlier attempts %s left out.",
+			hang->basis ? hang->basis : "", hang->basis ? " " : "", hang->earlier,
+			hang->earlier == 1 ? "" : "es", hang->earlier == 1 ? "is" : "are");
+}
+
+bool hang_is_final(const struct hang *hang)
+{
+	return hang->final;
 }
 
 bool hang_is_found(const struct hang *hang)

@@ -4,6 +4,10 @@
 
 #include "hang.h"
 
+#define HANG_USUAL_TIMES 3 /* who is behind for less than so many times the longest pause before is late */
+#define HANG_WORK_TIMES \
+	3 /* times the patience, for who makes no call and works: a checkpoint, an evaluation on the host */
+
 /* What an operation is, the same on all ranks that take part in one collective. */
 uint64_t hang_signature(const struct trace *trace, uint32_t op);
 
@@ -57,9 +61,50 @@ void hang_waits_free(struct hang_waits *waits);
  * say so and it is not the only one of `roots`, for whom others wait. False: they do not. */
 bool hang_find_first(struct hang *hang, const struct hang_waits *waits, const size_t *roots, size_t count);
 
+/* What a rank is at, and as words that follow its name, in the past of a job that is over. */
+enum hang_class hang_class_of(const struct hang *hang, const struct hang_rank *rank);
+bool hang_is_definite(enum hang_class class); /* it does not come back */
+const char *hang_class_words(enum hang_class class, bool past);
+const char *hang_culprit_sentence(
+	struct hang *hang, size_t number, enum hang_class class, const struct hang_wait *wait);
+
+/* Of a job that is over: what is not known of its end. A sentence. */
+const char *hang_after_the_end(const struct hang *hang);
+
+/* The longest pause between two collectives that is known of the ranks of a group, or of all (NULL). */
+double hang_longest_pause(const struct hang *hang, const struct hang_group *only);
+
+/* Conclusions: of a job in which nobody waits for another. */
+void hang_find_alone(struct hang *hang, int64_t patience_ns);
+
 /* Conclusions: of a group whose members differ, and of ranks that all wait for another one. */
 void hang_find_different(struct hang *hang, const struct hang_difference *difference);
 void hang_find_order(struct hang *hang, const struct hang_waits *waits, int64_t patience_ns);
+
+void hang_free_rank(struct hang_rank *rank);
+
+/* Leaves out the processes of earlier attempts of the job, and says which ranks have no trace. The ranks are
+ * in order. */
+void hang_attempts(struct hang *hang);
+void hang_find_absent(struct hang *hang); /* after the groups are known */
+bool hang_waits_for_absent(struct hang *hang, int64_t patience_ns);
+
+/* What a process and its children do while it is looked at. */
+struct hang_progress {
+	bool works;                                   /* it computes, reads or writes */
+	double processors, read_bytes, written_bytes; /* of a second */
+};
+
+/* Looks at processes of this host for a moment. progress: of each rank in the list. */
+void hang_progress_find(
+	const struct hang *hang, const size_t *ranks, size_t count, struct hang_progress *progress);
+const char *hang_progress_words(struct hang *hang, const struct hang_progress *progress); /* follows "and " */
+
+/* Of what each rank that makes no call does meanwhile, by rank; NULL: there is none among these, or it is not
+ * to be seen. */
+struct hang_progress *hang_progress_of(struct hang *hang, const size_t *ranks, size_t count);
+bool hang_any_works(const struct hang *hang, const struct hang_progress *progress); /* of the culprits */
+void hang_add_progress(struct hang *hang, const struct hang_progress *progress);    /* to their sentences */
 
 /* Whether the system runs the process that writes this trace. */
 enum hang_process hang_process_of(const struct trace *trace);
@@ -78,7 +123,7 @@ const char *hang_capital(struct hang *hang, const char *text);
 /* The conclusion is put down by these. The sentence lives in the arena. */
 void hang_add_culprit(struct hang *hang, size_t rank, const char *sentence);
 void hang_add_state(struct hang *hang, size_t rank); /* with what the rank's thread is at */
-const char *hang_culprits(struct hang *hang); /* "ranks 1 and 2" */
+const char *hang_culprits(struct hang *hang);        /* "ranks 1 and 2" */
 void hang_conclude(
 	struct hang *hang, enum hang_class class, enum hang_strength strength, const char *headline);
 

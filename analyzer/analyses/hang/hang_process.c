@@ -64,5 +64,5 @@ enum hang_process hang_process_of(const struct trace *trace)
 	/* Another process may have the number by now; the clock of starts has hundredths of a second. */
 	if (!state || state == 'Z' || state == 'X' || started > (double)trace->header.real_ns / 1e9 + 2)
 		return HANG_GONE;
-	return state == 'T' || state == 't' ? HANG_STOPPED : HANG_RUNS;
+	return state == 'T' ? HANG_STOPPED : state == 't' ? HANG_HELD : HANG_RUNS;
 }

@@ -170,7 +170,7 @@ static void find_now(struct hang *hang)
 		const struct hang_rank *rank = hang->ranks[r];
 		const int64_t last_ns = hang_real_ns(rank, rank->standing.last_ns);
 
-		if (rank->process == HANG_RUNS || rank->process == HANG_STOPPED)
+		if (rank->process == HANG_RUNS || rank->process == HANG_STOPPED || rank->process == HANG_HELD)
 			hang->over = false;
 		if (last_ns > hang->now_ns)
 			hang->now_ns = last_ns;
@@ -196,22 +196,29 @@ void hang_read(struct hang *hang, char **paths, size_t path_count)
 	if (hang->rank_count == 0)
 		return;
 	qsort(hang->ranks, hang->rank_count, sizeof(struct hang_rank *), by_rank);
+	hang_attempts(hang);
 	find_groups(hang);
+	hang_find_absent(hang);
 	find_now(hang);
+}
+
+void hang_free_rank(struct hang_rank *rank)
+{
+	standing_free(&rank->standing);
+	trace_close(&rank->trace);
+	free(rank);
 }
 
 void hang_free(struct hang *hang)
 {
-	for (size_t r = 0; r < hang->rank_count; r++) {
-		standing_free(&hang->ranks[r]->standing);
-		trace_close(&hang->ranks[r]->trace);
-		free(hang->ranks[r]);
-	}
+	for (size_t r = 0; r < hang->rank_count; r++)
+		hang_free_rank(hang->ranks[r]);
 	for (size_t g = 0; g < hang->group_count; g++)
 		free(hang->groups[g].members);
 	free(hang->ranks);
 	free(hang->groups);
 	free(hang->culprits);
 	free(hang->pairs);
+	free(hang->absent);
 	arena_free(&hang->arena);
 }

@@ -27,7 +27,7 @@ const char *hang_strength_word(enum hang_strength strength)
 
 const char *hang_process_word(enum hang_process process)
 {
-	static const char *const words[] = {"no end", "runs", "stopped", "gone", "ended"};
+	static const char *const words[] = {"no end", "runs", "stopped", "held", "gone", "ended"};
 
 	return words[process];
 }

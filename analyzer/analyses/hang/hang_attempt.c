@@ -1,0 +1,150 @@
+/*
+ * The attempt that a job is at, and the ranks that have not begun.
+ *
+ * A launcher that starts a job again (torchrun, a scheduler) leaves the traces of the attempt before in the
+ * folder. An attempt begins where a rank has a trace whose process of before has ended: what began earlier
+ * and has ended is of an attempt before.
+ */
+#include "hang_private.h"
+
+#include <stdlib.h>
+
+#define ABSENT_TIMES 3 /* times the patience: a rank may be started later than others */
+
+static bool is_over(const struct hang_rank *rank)
+{
+	return rank->process == HANG_GONE || rank->process == HANG_ENDED;
+}
+
+static uint64_t began(const struct hang_rank *rank)
+{
+	return rank->trace.header.real_ns;
+}
+
+static int by_begin(const void *left, const void *right)
+{
+	const struct hang_rank *a = *(struct hang_rank *const *)left, *b = *(struct hang_rank *const *)right;
+
+	return began(a) < began(b) ? -1 : began(a) > began(b);
+}
+
+/* CLOCK_REALTIME at which the last attempt began; 0: there is one alone. sorted: by when they began. */
+static uint64_t last_attempt(struct hang_rank *const *sorted, size_t count)
+{
+	uint64_t since = 0;
+
+	for (size_t i = 0; i < count; i++)
+		for (size_t k = i; k-- > 0 && sorted[i]->trace.header.rank >= 0;)
+			if (sorted[k]->trace.header.rank == sorted[i]->trace.header.rank &&
+				began(sorted[k]) >= since) {
+				since = is_over(sorted[k]) && hang_real_ns(sorted[k],
+								      sorted[k]->standing.last_ns) <=
+								      (int64_t)began(sorted[i])
+						? began(sorted[i])
+						: since;
+				break;
+			}
+	return since;
+}
+
+void hang_attempts(struct hang *hang)
+{
+	struct hang_rank **sorted = mem_alloc(hang->rank_count, sizeof(struct hang_rank *));
+	uint64_t since;
+	size_t kept = 0;
+
+	memcpy(sorted, hang->ranks, hang->rank_count * sizeof(*sorted));
+	qsort(sorted, hang->rank_count, sizeof(struct hang_rank *), by_begin);
+	since = last_attempt(sorted, hang->rank_count);
+	free(sorted);
+	for (size_t r = 0; r < hang->rank_count; r++)
+		if (is_over(hang->ranks[r]) && began(hang->ranks[r]) < since) {
+			hang_free_rank(hang->ranks[r]);
+			hang->earlier++;
+		} else {
+			hang->ranks[kept++] = hang->ranks[r];
+		}
+	hang->rank_count = kept;
+}
+
+static bool has_trace(const struct hang *hang, int rank)
+{
+	for (size_t r = 0; r < hang->rank_count; r++)
+		if (hang->ranks[r]->trace.header.rank == rank)
+			return true;
+	return false;
+}
+
+/* Whoever was met in a communicator has begun, and its trace is elsewhere. */
+void hang_find_absent(struct hang *hang)
+{
+	for (size_t r = 0; r < hang->rank_count; r++)
+		if (hang->ranks[r]->trace.header.world > hang->world)
+			hang->world = hang->ranks[r]->trace.header.world;
+	for (size_t g = 0; g < hang->group_count; g++)
+		if ((size_t)hang->groups[g].size > hang->groups[g].member_count)
+			return;
+	for (int rank = 0; rank < hang->world && (size_t)hang->world > hang->rank_count; rank++)
+		if (!has_trace(hang, rank))
+			*MEM_PUSH(hang->absent, hang->absent_count, hang->absent_room) = rank;
+}
+
+/* "rank 0", "ranks 1-5 and 7" */
+static const char *absent_words(struct hang *hang)
+{
+	const char *text = hang->absent_count == 1 ? "rank" : "ranks";
+
+	for (size_t i = 0, end; i < hang->absent_count; i = end) {
+		for (end = i + 1; end < hang->absent_count && hang->absent[end] == hang->absent[end - 1] + 1;)
+			end++;
+		text = arena_format(&hang->arena, "%s%s%d", text,
+			i == 0                      ? " "
+			: end == hang->absent_count ? " and "
+						    : ", ",
+			hang->absent[i]);
+		if (end - i > 1)
+			text = arena_format(&hang->arena, "%s-%d", text, hang->absent[end - 1]);
+	}
+	return text;
+}
+
+static bool is_joining(const struct hang_rank *rank)
+{
+	return rank->thread && rank->thread->inside && rank->thread->op &&
+	       standing_joins(&rank->trace, rank->thread->op);
+}
+
+/*
+ * Before the first communicator is made, all that the others do may be waiting for those that have not begun:
+ * in a call that makes it, or outside of calls, for what the first rank is to tell them.
+ */
+bool hang_waits_for_absent(struct hang *hang, int64_t patience_ns)
+{
+	const bool one = hang->absent_count == 1;
+	int64_t since_ns = INT64_MIN;
+	size_t joining = 0;
+	const char *who;
+	bool is_late;
+
+	if (hang->absent_count == 0 || hang->group_count > 0 || hang->over)
+		return false;
+	for (size_t r = 0; r < hang->rank_count; r++) {
+		const struct hang_rank *rank = hang->ranks[r];
+
+		joining += is_joining(rank);
+		if (hang_real_ns(rank, rank->standing.last_ns) > since_ns)
+			since_ns = hang_real_ns(rank, rank->standing.last_ns);
+	}
+	who = absent_words(hang);
+	is_late = hang->now_ns - since_ns < ABSENT_TIMES * patience_ns;
+	hang->basis = arena_format(&hang->arena,
+		"Of the others %zu %s in a call that makes a communicator; the last call was %s ago. A process without a trace may "
+		"run, and import or load: look at its host.",
+		joining, joining == 1 ? "is" : "are", hang_age(hang, since_ns));
+	hang_conclude(hang, is_late ? HANG_IS_LATE : HANG_IS_ABSENT,
+		is_late || joining == 0 ? HANG_OPEN : HANG_LIKELY,
+		arena_format(&hang->arena, "%s%s of %d %s not begun: there is no trace of %s.",
+			is_late ? "No hang so far: " : "", is_late ? who : hang_capital(hang, who),
+			hang->world, one ? "has" : "have", one ? "it" : "them"));
+	return true;
+}

@@ -1,0 +1,164 @@
+/*
+ * Whether a rank that makes no call works: it writes a checkpoint, reads its data, compiles. The system is
+ * asked twice, a moment apart, how long the process and all below it have had a processor and what they have
+ * read and written.
+ */
+#include "hang_private.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MOMENT_NS 500000000
+#define LEAST_PROCESSORS 0.1 /* threads that merely look around take less */
+#define LEAST_BYTES 65536    /* of a second */
+#define DEPTH 64             /* of processes below each other */
+
+struct used {
+	double processor_s, read, written;
+};
+
+struct process {
+	uint32_t pid, parent;
+	double processor_s;
+};
+
+struct processes {
+	struct process *items;
+	size_t count, room;
+};
+
+/* False: it has ended. */
+static bool read_process(const char *name, struct process *process)
+{
+	char path[32], text[1024];
+	unsigned long user, system;
+	size_t size;
+	char *at;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%.16s/stat", name);
+	file = fopen(path, "re");
+	size = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
+	if (file)
+		(void)fclose(file);
+	text[size] = 0;
+	at = strrchr(text, ')'); /* its name may have any characters */
+	if (!at || sscanf(at + 1, " %*c %u %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &process->parent,
+			   &user, &system) != 3)
+		return false;
+	process->pid = (uint32_t)strtoul(name, NULL, 10);
+	process->processor_s = (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
+	return true;
+}
+
+static int by_pid(const void *left, const void *right)
+{
+	const struct process *a = left, *b = right;
+
+	return a->pid < b->pid ? -1 : a->pid > b->pid;
+}
+
+static void read_processes(struct processes *processes)
+{
+	DIR *folder = opendir("/proc");
+	struct dirent *entry;
+	struct process process;
+
+	while (folder && (entry = readdir(folder)) != NULL)
+		if (isdigit((unsigned char)entry->d_name[0]) && read_process(entry->d_name, &process))
+			*MEM_PUSH(processes->items, processes->count, processes->room) = process;
+	if (folder)
+		(void)closedir(folder);
+	if (processes->count > 1)
+		qsort(processes->items, processes->count, sizeof(*processes->items), by_pid);
+}
+
+static void add_bytes(uint32_t pid, struct used *used)
+{
+	char path[32], line[64];
+	unsigned long long bytes;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%u/io", pid);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "rchar: %llu", &bytes) == 1)
+			used->read += (double)bytes;
+		else if (sscanf(line, "wchar: %llu", &bytes) == 1)
+			used->written += (double)bytes;
+	if (file)
+		(void)fclose(file);
+}
+
+static bool is_below(const struct processes *processes, const struct process *process, uint32_t ancestor)
+{
+	for (int depth = 0; process && depth < DEPTH; depth++) {
+		const struct process parent = {.pid = process->parent};
+
+		if (process->pid == ancestor)
+			return true;
+		process = bsearch(&parent, processes->items, processes->count, sizeof(parent), by_pid);
+	}
+	return false;
+}
+
+static void read_used(const struct hang *hang, const size_t *ranks, size_t count, struct used *used)
+{
+	struct processes processes = {0};
+
+	read_processes(&processes);
+	for (size_t i = 0; i < count; i++) {
+		used[i] = (struct used){0};
+		for (size_t p = 0; p < processes.count; p++)
+			if (is_below(&processes, &processes.items[p],
+				    hang->ranks[ranks[i]]->trace.header.pid)) {
+				used[i].processor_s += processes.items[p].processor_s;
+				add_bytes(processes.items[p].pid, &used[i]);
+			}
+	}
+	free(processes.items);
+}
+
+/* A child that ended in between took its own with it. */
+static double rate(double before, double after, double seconds)
+{
+	return after > before ? (after - before) / seconds : 0;
+}
+
+void hang_progress_find(
+	const struct hang *hang, const size_t *ranks, size_t count, struct hang_progress *progress)
+{
+	struct used *before = mem_alloc(count, sizeof(*before)), *after = mem_alloc(count, sizeof(*after));
+	const struct timespec moment = {.tv_nsec = MOMENT_NS};
+	struct timespec from, to;
+	double seconds;
+
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	read_used(hang, ranks, count, before);
+	nanosleep(&moment, NULL);
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	read_used(hang, ranks, count, after);
+	seconds = (double)(to.tv_sec - from.tv_sec) + (double)(to.tv_nsec - from.tv_nsec) / 1e9;
+	for (size_t i = 0; i < count; i++) {
+		struct hang_progress *p = &progress[i];
+
+		p->processors = rate(before[i].processor_s, after[i].processor_s, seconds);
+		p->read_bytes = rate(before[i].read, after[i].read, seconds);
+		p->written_bytes = rate(before[i].written, after[i].written, seconds);
+		p->works = hang->ranks[ranks[i]]->process == HANG_RUNS &&
+			   (p->processors >= LEAST_PROCESSORS ||
+				   p->read_bytes + p->written_bytes >= LEAST_BYTES);
+	}
+	free(before);
+	free(after);
+}
+
+const char *hang_progress_words(struct hang *hang, const struct hang_progress *progress)
+{
+	return arena_format(&hang->arena, "works: %.1f processors, %.1f MB/s read, %.1f MB/s written",
+		progress->processors, progress->read_bytes / 1e6, progress->written_bytes / 1e6);
+}
