@@ -15,15 +15,20 @@
 #include <time.h>
 #include <unistd.h>
 
-#define HUNG 3     /* exit status of pmanalyze hang --fail-if-hung */
-#define LIMIT_S 10 /* of a report that others wait for */
+/* Exit statuses of pmanalyze hang --fail-by-strength: the job cannot go on, probably hangs, or may hang. */
+enum { FINAL = 3, LIKELY, OPEN };
+
+#define FINAL_LOOKS 2 /* in a row, before a job is ended */
+#define LIMIT_S 10    /* of a report that others wait for */
 #define NAME "hang.txt"
 #define UNDER_WAY ".hang.txt" /* the report of the look that is under way */
 
 static struct {
-	pid_t pid;   /* of the look that is under way, 0: none */
-	double next; /* when to look again */
-	bool hangs;  /* by the last look */
+	pid_t pid;    /* of the look that is under way, 0: none */
+	double next;  /* when to look again */
+	int status;   /* of the last look: FINAL, LIKELY or OPEN; 0: it does not hang */
+	int finals;   /* looks in a row that said FINAL */
+	double since; /* when the first of a row of looks said FINAL or LIKELY; 0: the last did not */
 } look;
 
 static bool report_path(const struct pmrun_options *o, const char *name, char path[PATH_MAX])
@@ -49,7 +54,7 @@ static pid_t start_look(const struct pmrun_options *o, int after_seconds)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	unsetenv("LD_PRELOAD");
 	if (freopen(path, "w", stdout) && freopen("/dev/null", "w", stderr))
-		execl(program, program, "hang", "--fail-if-hung", "--after", seconds, o->output,
+		execl(program, program, "hang", "--fail-by-strength", "--after", seconds, o->output,
 			(char *)NULL);
 	_exit(125);
 }
@@ -70,16 +75,17 @@ static void print_conclusion(const struct pmrun_options *o)
 }
 
 /* The look has ended: does the job hang? Its report takes the place of the one before. */
-static bool take_report(const struct pmrun_options *o, int status)
+static int take_report(const struct pmrun_options *o, int status)
 {
+	const int exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+	const bool hangs = exit_status >= FINAL && exit_status <= OPEN, whole = hangs || exit_status == 0;
 	char new_path[PATH_MAX], path[PATH_MAX];
-	bool whole = WIFEXITED(status) && (WEXITSTATUS(status) == HUNG || WEXITSTATUS(status) == 0);
 
 	look.pid = 0;
 	if (report_path(o, UNDER_WAY, new_path) && report_path(o, NAME, path) &&
 		(whole ? rename(new_path, path) : unlink(new_path)) == 0)
-		return whole && WEXITSTATUS(status) == HUNG;
-	return false;
+		return hangs ? exit_status : 0;
+	return 0;
 }
 
 void pmrun_hang_end(const struct pmrun_options *o)
@@ -95,6 +101,26 @@ void pmrun_hang_end(const struct pmrun_options *o)
 		unlink(path);
 }
 
+/* What is new is said: that it hangs, or that this is surer than before. */
+static void note_look(const struct pmrun_options *o, int status, double now)
+{
+	if (status && (!look.status || status < look.status))
+		print_conclusion(o);
+	look.status = status;
+	look.finals = status == FINAL ? look.finals + 1 : 0;
+	if (status != FINAL && status != LIKELY)
+		look.since = 0;
+	else if (look.since == 0)
+		look.since = now;
+}
+
+/* A rank that may yet come back ends a job only by a limit that the user has set. */
+static bool is_to_end(const struct pmrun_options *o, double now)
+{
+	return (o->hang_end && look.finals >= FINAL_LOOKS) ||
+	       (o->hang_end_minutes > 0 && look.since > 0 && now - look.since >= 60.0 * o->hang_end_minutes);
+}
+
 bool pmrun_hang_watch(const struct pmrun_options *o, double now)
 {
 	int status;
@@ -108,15 +134,8 @@ bool pmrun_hang_watch(const struct pmrun_options *o, double now)
 	}
 	if (look.pid <= 0 || waitpid(look.pid, &status, WNOHANG) != look.pid)
 		return false;
-	if (!take_report(o, status)) {
-		look.hangs = false;
-		return false;
-	}
-	if (look.hangs)
-		return false;
-	look.hangs = true;
-	print_conclusion(o);
-	return true;
+	note_look(o, take_report(o, status), now);
+	return is_to_end(o, now);
 }
 
 void pmrun_hang_report(const struct pmrun_options *o)
@@ -130,7 +149,7 @@ void pmrun_hang_report(const struct pmrun_options *o)
 	pmrun_hang_end(o);
 	/* It is known and said who is waited for. If a scheduler has ended all ranks, that is not to be seen
 	 * now. */
-	if (look.hangs)
+	if (look.status)
 		return;
 	look.pid = start_look(o, 0);
 	for (int i = 0; i < rounds && look.pid > 0; i++) {

@@ -20,7 +20,7 @@
 #define WIDEST 80 /* of the help's lines */
 #define INDENT 2
 
-enum { SOFTGPU = OPTION_FIRST, HANG_AFTER, HANG_END, LIBRARY, HOOKS };
+enum { SOFTGPU = OPTION_FIRST, HANG_AFTER, HANG_END, HANG_END_AFTER, LIBRARY, HOOKS };
 
 static const struct option_row rows[] = {
 	{"ranks", 'n', "N",
@@ -42,7 +42,13 @@ static const struct option_row rows[] = {
 	{"hang-after", HANG_AFTER, "SECONDS",
 		"watch the job: when ranks wait for another one that has not gone on for so long, print which and what it "
 		"is at (pmanalyze hang); 10 is a good value (default: off)"},
-	{"hang-end", HANG_END, NULL, "then end the job, as when a rank fails"},
+	{"hang-end", HANG_END, NULL,
+		"then end the job, as when a rank fails, if two looks in a row say that it cannot go on: a rank that is "
+		"waited for has ended, is gone or stopped, or ranks stand in calls that cannot meet. A rank that makes "
+		"no call may yet come back"},
+	{"hang-end-after", HANG_END_AFTER, "MINUTES",
+		"end it, too, when a hang has been likely for so long; longer than the longest checkpoint and evaluation "
+		"(default: never)"},
 	{"quiet", 'q', NULL, "print errors only"},
 	{"library", LIBRARY, NULL,
 		"print the path of libpmhook.so and exit; to record without pmrun: LD_PRELOAD=$(pmrun --library) COMMAND"},
@@ -77,7 +83,7 @@ static const char after[] =
 	"PMHOOK_OUT is set by --output.\n"
 	"\n"
 	"Exit status: that of COMMAND; if a signal ends COMMAND, pmrun ends with the same signal. With several ranks, that of "
-	"the first to fail. 124 ended by --hang-end, 2 usage error, 125 failure of pmrun itself, 126 COMMAND cannot be "
+	"the first to fail. 124 ended by --hang-end or --hang-end-after, 2 usage error, 125 failure of pmrun itself, 126 COMMAND cannot be "
 	"executed, 127 COMMAND not found. SIGINT, SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 are forwarded to the ranks.\n"
 	"\n"
 	"Examples:\n"
@@ -144,6 +150,16 @@ static int number(const char *option, int least, int most)
 	return (int)n;
 }
 
+static double positive(const char *option, double most)
+{
+	char *end;
+	double value = strtod(optarg, &end);
+
+	if (end == optarg || *end || !(value > 0 && value <= most))
+		usage("%s: expected a number above 0 and up to %g, found '%s'", option, most, optarg);
+	return value;
+}
+
 /* --help and the like: prints, and ends the program. */
 __attribute__((noreturn)) static void print(int key)
 {
@@ -192,6 +208,9 @@ static void take(int key, struct pmrun_options *options)
 	case HANG_END:
 		options->hang_end = true;
 		break;
+	case HANG_END_AFTER:
+		options->hang_end_minutes = positive("--hang-end-after", 14400);
+		break;
 	case 'q':
 		options->quiet = true;
 		break;
@@ -210,8 +229,9 @@ void pmrun_parse(int argument_count, char **arguments, struct pmrun_options *opt
 			usage("%s", wrong);
 		take(key, options);
 	}
-	if (options->hang_end && !options->hang_after)
-		usage("--hang-end: when is the job to be ended? Add --hang-after SECONDS");
+	if ((options->hang_end || options->hang_end_minutes > 0) && !options->hang_after)
+		usage("%s: the job is not watched. Add --hang-after SECONDS",
+			options->hang_end ? "--hang-end" : "--hang-end-after");
 	if (optind == argument_count)
 		usage("no command given: pmrun [OPTION]... [--] COMMAND [ARGUMENT]...");
 	options->demo_html = optind + 2 == argument_count && strcmp(arguments[optind + 1], "--html") == 0;

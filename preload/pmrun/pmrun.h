@@ -21,8 +21,9 @@ struct pmrun_options {
 	bool launched; /* one process of a launcher's job, as this rank */
 	int rank;
 	int grace_seconds;
-	int hang_after; /* seconds; 0: the job is not watched */
-	bool hang_end;  /* a job that hangs is ended */
+	int hang_after;          /* seconds; 0: the job is not watched */
+	bool hang_end;           /* a job that cannot go on is ended */
+	double hang_end_minutes; /* and one that has probably hung for so long; 0: never */
 	char **command;
 };
 
@@ -66,8 +67,9 @@ bool pmrun_has_program(const char *name, char *found);
 void pmrun_quote(const char *path, char *quoted);
 
 /*
- * Looks now and again, without waiting, whether the job hangs (pmanalyze hang), and prints why it does, once.
- * true: that was now. Of a launcher's job rank 0 looks.
+ * Looks now and again, without waiting, whether the job hangs (pmanalyze hang), and prints why it does, once,
+ * and again when that is surer. true: it is to be ended (hang_end, hang_end_minutes). Of a launcher's job
+ * rank 0 looks.
  */
 bool pmrun_hang_watch(const struct pmrun_options *options, double now);
 /* The same at once, before ranks are ended; waits for it for some seconds. Prints nothing if nobody waits for

@@ -330,7 +330,7 @@ static void watch(const struct pmrun_options *o, const sigset_t *signals, double
 			signal_all(number);
 		reap(o);
 		end_others(o);
-		if (pmrun_hang_watch(o, now()) && o->hang_end)
+		if (ranks.ended_with == 0 && pmrun_hang_watch(o, now()))
 			end_job();
 		if (progress)
 			iterations = pmrun_iterations(o, now());
