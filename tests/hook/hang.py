@@ -5,11 +5,13 @@
 
 Starts the ranks of hang_host under the hook, lets one do something wrong in a step that the seed decides, waits until the report
 says more than that there is no hang, and compares its class and its ranks. "ahead" is a job whose other ranks were ended by a launcher,
-a second after one was killed; the report comes after that, and may say that it does not know if it names the rank in other runs. "slow" and "none" are healthy jobs, in
-which it must never speak of one. A rank that gets no processor for a second stands still too: what is wrong is tried once more, with ten times
+a second after one was killed; the report comes after that, and may say that it does not know if it names the rank in other runs. Faults without a class are healthy jobs, in
+which it must never speak of one: a rank is slow, writes a checkpoint or compiles, begins later than the others, or the job is one that was started
+again after a rank was killed. Only what cannot go on by itself may be called final. A rank that gets no processor for a second stands still too: what is wrong is tried once more, with ten times
 the patience, and counts if it is wrong again. Prints a line for each wrong answer, then a table: right of all, by fault.
 """
 import argparse
+import glob
 import json
 import os
 import random
@@ -39,7 +41,13 @@ FAULTS = {
     "unsent": ["unmatched_point_to_point"],
     "unreceived": ["unmatched_point_to_point"],
     "ahead": ["outside_calls"],
+    "held": ["held"],
+    "absent": ["absent"],
     "slow": [],
+    "checkpoint": [],
+    "compile": [],
+    "late": [],
+    "restart": [],
     "none": [],
 }
 # and the pair that is to be named: what the victim has not made, and the distance of the rank that waits for it
@@ -49,6 +57,8 @@ PAIRS = {"receive": ("receive", -1), "unsent": ("send", 1), "unreceived": ("rece
 LEAST_RANKS = {"ahead": 3}
 BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
 HOOK = os.environ.get("HOOK", f"{BUILD}/lib/libpmhook.so")
+FINAL = {"killed", "stopped", "apart", "exit"}  # is always; of the others "final" may be said where ranks stand in calls
+NEVER_FINAL = {"held", "absent", "input", "lock"}
 LIMIT_S = 60
 
 
@@ -58,13 +68,38 @@ def report(folder, patience_s):
     return json.loads(answer.stdout) if answer.stdout else None
 
 
-def start(folder, fault, ranks, victim, step, later):
+def start(folder, fault, ranks, victim, step, later, patience_s):
+    """The victim is the last of the processes."""
     environment = dict(os.environ, WORLD_SIZE=str(ranks), HANG_ID=f"{folder}/id", PMHOOK_OUT=folder,
                        LD_LIBRARY_PATH=f"{BUILD}/softgpu", SOFTGPU_NCCL_FAULTS="wait", SOFTGPU_PROFILE="a100",
                        LD_PRELOAD=f"{os.environ.get('HANG_PRELOAD', '')} {HOOK}")
-    return [subprocess.Popen([f"{BUILD}/bin/hang_host", fault, str(victim), str(later + step), str(later + 60)],
-                             env=dict(environment, RANK=str(rank)), stderr=subprocess.DEVNULL)
-            for rank in range(ranks)]
+    processes = []
+    for rank in sorted(range(ranks), key=lambda rank: rank == victim):
+        if rank == victim and fault == "absent":
+            continue
+        if rank == victim and fault == "late":
+            time.sleep(2 * patience_s)
+        processes.append(subprocess.Popen([f"{BUILD}/bin/hang_host", fault, str(victim), str(later + step), str(later + 60)],
+                                          env=dict(environment, RANK=str(rank)), stderr=subprocess.DEVNULL))
+    return processes
+
+
+def end(processes):
+    for process in processes:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+
+
+def start_again(folder, ranks, victim, step, later):
+    """After an attempt in which a rank was killed, and then the others."""
+    processes = start(folder, "killed", ranks, victim, step, later, 0)
+    processes[-1].wait(LIMIT_S)
+    end(processes)
+    os.unlink(f"{folder}/id")
+    processes = start(folder, "none", ranks, victim, step, later, 0)
+    while len(glob.glob(f"{folder}/*.pmtrace")) < 2 * ranks and processes[0].poll() is None:
+        time.sleep(0.01)
+    return processes
 
 
 def watch(folder, processes, healthy, patience_s):
@@ -76,18 +111,16 @@ def watch(folder, processes, healthy, patience_s):
         if answer and answer["class"] not in ("none", "late", "unknown"):
             return answer
         # only the victim of a fault may have ended
-        if sum(process.poll() is None for process in processes) < (1 if healthy else 2):
+        if sum(process.poll() is None for process in processes) < (1 if healthy or len(processes) == 1 else 2):
             return report(folder, patience_s)
         time.sleep(0.1)
     return answer
 
 
-def end_as_launcher(folder, processes, victim, patience_s):
-    processes[victim].wait(LIMIT_S)
+def end_as_launcher(folder, processes, patience_s):
+    processes[-1].wait(LIMIT_S)
     time.sleep(1)
-    for process in processes:
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+    end(processes)
     return report(folder, patience_s)
 
 
@@ -97,22 +130,27 @@ def run(fault, ranks, seed, later, patience_s):
     if fault == "barrier":
         step = chance.choice([30, 40, 50])
     with tempfile.TemporaryDirectory(dir=os.environ.get("SCRATCH")) as folder:
-        processes = start(folder, fault, ranks, victim, step, later)
+        if fault == "restart":
+            processes = start_again(folder, ranks, victim, step, later)
+        else:
+            processes = start(folder, fault, ranks, victim, step, later, patience_s)
         try:
             if fault == "ahead":
-                answer = end_as_launcher(folder, processes, victim, patience_s)
+                answer = end_as_launcher(folder, processes, patience_s)
             else:
                 answer = watch(folder, processes, not FAULTS[fault], patience_s)
         finally:
-            for process in processes:
-                process.send_signal(signal.SIGKILL)
-                process.wait()
+            end(processes)
     if answer is None:
         return False, "no report"
     if fault in MAY_BE_OPEN and answer["class"] == "unknown":
         return None, answer["headline"]
     named = [culprit["rank"] for culprit in answer["culprits"]]
     said = f"{answer['class']} {answer['strength']} {','.join(named)}: {answer['headline']}"
+    if answer["final"] if fault in NEVER_FINAL else fault in FINAL and not answer["final"]:
+        return False, f"final is {answer['final']}: {said}"
+    if fault == "absent":
+        return answer["class"] in FAULTS[fault] and f"ank {victim} of {ranks} has not begun" in answer["headline"], said
     if not FAULTS[fault]:
         return answer["class"] in ("none", "late"), said
     # of two ranks that differ without a majority either may be meant, if the report says so

@@ -7,7 +7,8 @@
  * trains in RANK's place of WORLD_SIZE, without computing: each step sets memory, reduces and broadcasts
  * among all, reduces on a second communicator, sends around a ring and exchanges among all; every tenth one
  * is followed by an evaluation with a barrier. In step STEP the rank VICTIM does what FAULT says; the others
- * know nothing of it; but with the fault "ahead" they work on for ever, while VICTIM enters the next
+ * know nothing of it. With "checkpoint" and "compile" it makes no call for MOMENT_S seconds and writes, or
+ * computes: that is no hang. With the fault "ahead" the others work on for ever, while VICTIM enters the next
  * collective and is killed, and with "apart" none communicates. HANG_ID is a file for NCCL's id. With
  * "launch" it is a launcher of such ranks: when one ends it ends the others a second later, and fails.
  */
@@ -20,12 +21,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define STEPS 60
 #define LARGE 1024
 #define SMALL 64
+#define MOMENT_S 2.2
 
 struct job {
 	int rank, world, step;
@@ -95,6 +100,53 @@ static void lock_twice(void)
 	pthread_mutex_lock(&mutex);
 }
 
+static double seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static void write_for_a_moment(void)
+{
+	const double end = seconds() + MOMENT_S;
+	static char block[100000];
+	FILE *file = tmpfile();
+
+	while (file && seconds() < end) {
+		if (fwrite(block, sizeof(block), 1, file) != 1 || fflush(file) != 0)
+			err(1, "a temporary file");
+		usleep(50000);
+	}
+	if (file)
+		fclose(file);
+}
+
+static void compute_for_a_moment(void)
+{
+	const double end = seconds() + MOMENT_S;
+
+	while (seconds() < end)
+		;
+}
+
+/* A debugger that was asked for nothing but to attach. */
+static void be_held(void)
+{
+	const pid_t host = getpid(), debugger = fork();
+
+	if (debugger == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		usleep(100000);
+		if (ptrace(PTRACE_ATTACH, host, NULL, NULL) < 0)
+			err(1, "ptrace");
+		never_ends(NULL);
+	}
+	prctl(PR_SET_PTRACER, debugger);
+	pause();
+}
+
 /* What happens between the calls of a step. */
 static void between(const struct job *job)
 {
@@ -110,6 +162,12 @@ static void between(const struct job *job)
 		lock_twice();
 	if (is(job, "kernel"))
 		CUDA(cudaLaunchHostFunc(job->stream, never_ends, NULL));
+	if (is(job, "checkpoint"))
+		write_for_a_moment();
+	if (is(job, "compile"))
+		compute_for_a_moment();
+	if (is(job, "held"))
+		be_held();
 	if (is(job, "slow"))
 		usleep(300000);
 	while (job->behind) {

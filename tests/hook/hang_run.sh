@@ -17,9 +17,9 @@ run() { # FAULT OPTION...
 	"$BUILD/bin/pmrun" -n 4 -o run --softgpu=a100 -g 1 "$@" -- "$BUILD/bin/hang_host" "$fault" 2 23 2>said || status=$?
 }
 
-run input --hang-after 1 --hang-end
-[ $status = 124 ] || complain "a job that hangs ended with status $status, expected 124"
-grep -q '^pmrun: Rank 2 is what the others wait for: it is outside' said || complain "input: rank 2 was not named"
+run stopped --hang-after 1 --hang-end
+[ $status = 124 ] || complain "a job that cannot go on ended with status $status, expected 124"
+grep -q '^pmrun: Rank 2 is what the others wait for: it is stopped' said || complain "stopped: rank 2 was not named"
 [ -s run/hang.txt ] || complain "no run/hang.txt"
 "$BUILD/bin/pmanalyze" dump run/*.0.pmtrace >/dev/null || complain "the traces cannot be read"
 
@@ -40,6 +40,21 @@ wait $pmrun || true
 grep -q '^Rank 2 is what the others wait for: it is outside' run/hang.txt || complain "hang.txt: $(head -n 2 run/hang.txt)"
 [ ! -e run/.hang.txt ] || complain "a report that is not whole was left"
 
+# a rank that makes no call may come back: it is named, and nothing is ended
+run checkpoint --hang-after 1 --hang-end
+[ $status = 0 ] || complain "a healthy job ended with status $status"
+rm -rf id run said
+"$BUILD/bin/pmrun" -n 4 -o run --softgpu=a100 -g 1 --hang-after 1 --hang-end -- "$BUILD/bin/hang_host" input 2 23 2>said &
+pmrun=$!
+until grep -qs '^pmrun: Rank 2 is what the others wait for: it is outside' said; do
+	kill -0 $pmrun || { complain "pmrun ended"; exit 1; }
+	sleep 0.1
+done
+sleep 3
+kill -0 $pmrun || complain "a job was ended that may go on"
+kill -TERM $pmrun
+wait $pmrun || true
+
 run killed
 [ $status = 137 ] || complain "status $status, expected 137 of the rank that was killed"
 grep -q '^pmrun: Rank 2 is what the others wait for: it is gone' said || complain "killed: rank 2 was not named"
@@ -55,4 +70,5 @@ grep -q "^pmrun: Rank 2's last call was .* before those of the others: it ended 
 
 "$BUILD/bin/pmrun" --hang-end true 2>said && complain "--hang-end without --hang-after"
 grep -q 'Add --hang-after' said || complain "--hang-end: no remedy"
+"$BUILD/bin/pmrun" --hang-end-after 5 true 2>said && complain "--hang-end-after without --hang-after"
 exit $bad

@@ -16,7 +16,7 @@ line() {
 check() {
 	fault=$1 victim=$2 step=$3 status=0
 	shift 3
-	pmrun -q -n 3 --softgpu=a100 --hang-after 10 --hang-end -o "$fault" "$PYTHON" "$program" "$fault" "$victim" "$step" >"$fault.out" 2>&1 ||
+	pmrun -q -n 3 --softgpu=a100 --hang-after 6 --hang-end --hang-end-after 0.05 -o "$fault" "$PYTHON" "$program" "$fault" "$victim" "$step" >"$fault.out" 2>&1 ||
 		status=$?
 	if [ $status != 124 ] || ! [ -e "$fault/hang.txt" ]; then
 		echo "not ok: $fault: exit status $status, no hang was found"
