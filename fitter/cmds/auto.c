@@ -49,66 +49,99 @@ static void tabulate_taken(struct answer *answer)
 	take_kind(answer, AUTO_LABEL, "label", "labels, unused");
 }
 
-/* "4.6% off on average: believe them". */
+/* Errors below which a verdict holds; the last holds for all. */
+static const struct {
+	double most;
+	const char *words;
+} verdicts[] = {{0.1, "believe them within their intervals"},
+	{0.25, "good for choosing between configurations, not for promises"},
+	{HUGE_VAL, "do not rely on them"}};
+
+#define VERDICTS (sizeof(verdicts) / sizeof(*verdicts))
+
 static const char *verdict(double error)
 {
-	return !isfinite(error) ? "do not rely on them"
-	       : error < 0.1    ? "believe them within their intervals"
-	       : error < 0.25   ? "good for choosing between configurations, not for promises"
-				: "do not rely on them";
+	size_t i = 0;
+
+	while (i < VERDICTS - 1 && !(error < verdicts[i].most))
+		i++;
+	return verdicts[i].words;
 }
 
-static void add_error(struct answer *answer, const char *where, double error)
+/* `tried`: how many times the largest value that was fitted; NAN: inside, or nothing was tried. */
+static void add_error(struct answer *answer, const char *where, double error, double tried)
 {
 	print_row(&answer->errors);
 	print_word(&answer->errors, 0, where);
 	print_number(&answer->errors, 1, 100 * error);
 	print_word(&answer->errors, 2, verdict(error));
+	print_number(&answer->errors, 3, tried);
 }
 
-static double region_error(const struct step_model *model, enum committee_region region)
+/* The farthest that all levels with a model were tried with an error below `most`: the worst error, the least
+ * reach. False: some level was not. */
+static bool tried(
+	const struct step_model *model, enum committee_region region, double most, struct committee_try *all)
 {
-	double worst = NAN;
-
+	*all = (struct committee_try){HUGE_VAL, 0};
 	for (size_t i = 0; i < model->level_count; i++) {
-		const struct committee *c = &model->levels[i].committee;
-		double least = NAN;
+		const struct committee_try *one =
+			model->levels[i].why ? NULL
+					     : committee_tried(&model->levels[i].committee, region, most);
 
-		for (size_t j = 0; j < c->candidate_count; j++)
-			least = fmin(least, c->candidates[j].error[region]);
-		worst = isnan(worst) ? least : isnan(least) ? worst : fmax(worst, least);
+		if (model->levels[i].why)
+			continue;
+		if (!one)
+			return false;
+		all->reach = fmin(all->reach, one->reach);
+		all->error = fmax(all->error, one->error);
 	}
-	return worst;
+	return isfinite(all->reach);
 }
 
 static void say_inside(struct answer *answer, const struct committee *c)
 {
-	double error = region_error(&answer->model->step, COMMITTEE_INSIDE);
+	struct committee_try inside;
+	double error = tried(&answer->model->step, COMMITTEE_INSIDE, HUGE_VAL, &inside) ? inside.error : NAN;
 
-	add_error(answer, "inside", error);
+	add_error(answer, "inside", error, NAN);
 	sentences_add(&answer->sentences,
 		"Between the measured configurations (%g to %g GPUs, %g to %g nodes, %g to %g samples on each): %s, because "
-		"those left out at random were missed by %.1f%% on average.",
+		"runs left out at random were missed by %.1f%% on average.",
 		c->least.gpus, c->greatest.gpus, c->least.nodes, c->greatest.nodes, c->least.batch,
 		c->greatest.batch, verdict(error), 100 * error);
 }
 
-/* A question beyond the data in one column. */
+/* A question beyond the data in one column: the best verdict first, as far as it holds. */
 static void say_beyond(struct answer *answer, enum committee_region region, const char *where,
 	const char *what, const char *left)
 {
-	double error = region_error(&answer->model->step, region);
+	const struct step_model *step = &answer->model->step;
+	const char *said = arena_format(&answer->arena, "%s: ", what);
+	struct committee_try here, last = {0, 0};
+	bool is_first = true;
 
-	add_error(answer, where, error);
-	if (isfinite(error))
-		sentences_add(&answer->sentences,
-			"%s: %s, because %s were missed by %.1f%% on average when they were left out; intervals widen with "
-			"the distance.",
-			what, verdict(error), left, 100 * error);
-	else
-		sentences_add(&answer->sentences,
-			"%s: do not rely on them, because the table has too few values to leave the largest out and see.",
-			what);
+	for (size_t i = 0; i < VERDICTS; i++) {
+		if (!tried(step, region, verdicts[i].most, &here) || here.reach <= last.reach)
+			continue;
+		add_error(answer, where, here.error, exp2(here.reach));
+		said = arena_format(&answer->arena,
+			"%s%sup to %.2g times the largest, %s, because %s were missed by %s%.1f%% on average",
+			said, is_first ? "" : "; ", exp2(here.reach), verdicts[i].words,
+			is_first ? left : "these", is_first ? "at most " : "", 100 * here.error);
+		last = here;
+		is_first = false;
+	}
+	if (is_first) {
+		add_error(answer, where, NAN, NAN);
+		said = arena_format(&answer->arena,
+			"%sdo not rely on them, because the table has too few values to leave the largest out and see.",
+			said);
+	} else {
+		said = arena_format(&answer->arena,
+			"%s when they were left out. Farther was not tried: do not rely on it.", said);
+	}
+	sentences_add(&answer->sentences, "%s", said);
 }
 
 static void say_limits(struct answer *answer, const struct committee *c)
@@ -154,7 +187,7 @@ static void say_formula(struct answer *answer)
 	answer->formula = expression_text(&x->expression, &x->terms);
 	if (!answer->formula)
 		errx(1, "out of memory");
-	add_error(answer, "inside", m->held_out);
+	add_error(answer, "inside", m->held_out, NAN);
 	sentences_add(&answer->sentences,
 		"Between the measured rows: %s, because rows left out at random were missed by %.1f%% (+- %.1f) on average.",
 		verdict(m->held_out), 100 * m->held_out, 100 * m->held_out_error);
@@ -177,6 +210,7 @@ static void answer_init(struct answer *answer, const struct auto_model *model)
 		PRINT_COLUMN("where", NULL, PRINT_WORD),
 		PRINT_COLUMN("mape", NULL, PRINT_FIGURE),
 		PRINT_COLUMN("verdict", NULL, PRINT_WORD),
+		PRINT_COLUMN("tried", NULL, PRINT_FIGURE),
 	};
 
 	*answer = (struct answer){.model = model};
@@ -276,7 +310,7 @@ static const struct option_row rows[] = {
 	{"output", 'o', "FILE", "write the model for 'pmfit predict' and 'pmfit guide'"},
 	{"json", 'j', NULL,
 		"JSON output: what each column was taken for, the model and why, the errors on rows that were "
-		"left out (mape: percent of the time), the sentences"},
+		"left out (mape: percent of the time; tried: times the largest fitted), the sentences"},
 	{0},
 };
 

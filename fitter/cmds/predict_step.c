@@ -128,6 +128,14 @@ static void check_units(const struct step_answers *a, const char *path)
 	free(predicted);
 }
 
+static bool has_repeats(const struct step_answers *a)
+{
+	for (size_t k = 0; k < a->table->count; k++)
+		if (isfinite(a->answers[k].mean_low))
+			return true;
+	return false;
+}
+
 static void fill(const struct step_answers *a, struct prediction *p)
 {
 	enum { BATCH = 1, OUTSIDE = 9, NOTE = 13 };
@@ -143,11 +151,18 @@ static void fill(const struct step_answers *a, struct prediction *p)
 		PRINT_COLUMN("no_answer", NULL, PRINT_WORD, .csv_key = ""),
 		PRINT_COLUMN(NULL, "", PRINT_WORD, .csv_key = ""),
 	};
+	static const struct print_column mean[] = {
+		PRINT_COLUMN("mean_low", "mean low", PRINT_FIGURE),
+		PRINT_COLUMN("mean_high", "mean high", PRINT_FIGURE),
+	};
+	const bool has_mean = has_repeats(a);
 	size_t first;
 
 	print_columns(&p->rows, point, 3);
 	first = prediction_columns(p);
 	print_columns(&p->rows, rest, 5);
+	if (has_mean)
+		print_columns(&p->rows, mean, 2);
 	for (size_t k = 0; k < a->table->count; k++) {
 		const struct step_row *row = &a->table->rows[k];
 		const struct committee_answer *answer = &a->answers[k];
@@ -157,6 +172,8 @@ static void fill(const struct step_answers *a, struct prediction *p)
 			(double[]){row->row.point.batch, row->row.point.gpus, row->row.point.nodes}, 3);
 		print_word(&p->rows, OUTSIDE, where(answer->outside));
 		print_numbers(&p->rows, OUTSIDE + 1, (double[]){answer->compute, answer->exchange}, 2);
+		if (has_mean)
+			print_numbers(&p->rows, NOTE + 1, (double[]){answer->mean_low, answer->mean_high}, 2);
 		if (answer->why)
 			print_word(&p->rows, NOTE - 1, answer->why);
 		if (answer->why)
@@ -180,8 +197,9 @@ static void print(const struct step_answers *a, const struct predict_choices *ch
 
 	prediction_init(&p);
 	p.basis = arena_format(&p.arena,
-		"Intervals: %g%%, by how configurations like these were predicted when they were left out.",
-		100 * a->confidence);
+		"Intervals: %g%%, of a run, by how configurations like these were predicted when they were left out%s.",
+		100 * a->confidence,
+		has_repeats(a) ? "; those of the mean of runs are 'mean low' to 'mean high'" : "");
 	measure(a, false, &p.all);
 	measure(a, true, &p.inside);
 	fill(a, &p);

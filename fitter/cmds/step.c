@@ -132,36 +132,39 @@ static void say_bandwidth(
 	}
 }
 
-/* The error that the committee's best candidate had in a region: what may be hoped for there. */
-static double least_error(const struct committee *c, size_t region)
-{
-	double least = NAN;
-
-	for (size_t i = 0; i < c->candidate_count; i++)
-		least = fmin(least, c->candidates[i].error[region]);
-	return least;
-}
-
-static void tabulate_errors(struct print_table *table, const struct committee *c)
+/* A row of a region; `attempt` NULL: nothing could be tried. */
+static void tabulate_try(struct print_table *table, const struct committee *c, size_t region,
+	const struct committee_try *attempt)
 {
 	static const char *const words[COMMITTEE_REGIONS] = {"inside", "batch", "gpus", "nodes"};
 	static const char *const titles[COMMITTEE_REGIONS] = {
 		"inside the data", "larger batch", "more GPUs", "more nodes"};
+
+	print_row(table);
+	print_term(table, 0, words[region], titles[region]);
+	print_numbers(table, 1,
+		(double[]){attempt && region ? exp2(attempt->reach) : NAN, attempt ? attempt->error : NAN,
+			c->widen[region]},
+		3);
+	print_word(table, 4, attempt ? "" : "could not be tried: too few values");
+}
+
+static void tabulate_errors(struct print_table *table, const struct committee *c)
+{
 	static const struct print_column columns[] = {
 		PRINT_COLUMN("where", "configurations left out", PRINT_WORD),
-		PRINT_COLUMN("error", "error of the best", PRINT_SHARE),
+		PRINT_COLUMN("times", "times the largest", PRINT_REAL, .digits = 1),
+		PRINT_COLUMN("error", "runs missed by", PRINT_SHARE),
 		PRINT_COLUMN("intervals_widened_by", "intervals widened by", PRINT_REAL, .digits = 2),
 		PRINT_COLUMN("note", "", PRINT_WORD),
 	};
 
 	print_columns(table, columns, sizeof(columns) / sizeof(*columns));
 	for (size_t r = 0; r < COMMITTEE_REGIONS; r++) {
-		const double error = least_error(c, r);
-
-		print_row(table);
-		print_term(table, 0, words[r], titles[r]);
-		print_numbers(table, 1, (double[]){error, c->widen[r]}, 2);
-		print_word(table, 3, isfinite(error) ? "" : "could not be tried: too few values");
+		for (size_t i = 0; i < c->tries[r].count; i++)
+			tabulate_try(table, c, r, &c->tries[r].tries[i]);
+		if (!c->tries[r].count)
+			tabulate_try(table, c, r, NULL);
 	}
 }
 

@@ -16,7 +16,7 @@
 
 /* Standard deviation of log T for each doubling beyond the data, before what folds make of it: a process that
  * none of the candidates has (memory, another algorithm of the library). */
-static const double by_distance[COMMITTEE_REGIONS] = {0, 0.10, 0.04, 0.04};
+static const double by_distance[COMMITTEE_REGIONS] = {0, 0.10, 0.06, 0.06};
 
 /* Powers of the weights. Folds tell least about more GPUs, where the step may gain parts that no fold had:
  * there the candidates are nearer to equal. */
@@ -127,14 +127,20 @@ double committee_combine(const struct committee *committee, const struct committ
 	return mean;
 }
 
+/* In doublings. */
+static double apart(const struct form_point *a, const struct form_point *b)
+{
+	return fabs(log2(a->batch / b->batch)) + fabs(log2(a->gpus / b->gpus)) +
+	       fabs(log2(a->nodes / b->nodes));
+}
+
 double committee_scale(const struct committee *committee, const struct form_point *point, size_t without)
 {
 	double sum = PRIOR_ROWS * committee->common, rows = PRIOR_ROWS;
 
 	for (size_t k = 0; k < committee->count; k++) {
 		const struct form_point *p = &committee->points[k];
-		double distance = fabs(log2(p->batch / point->batch)) + fabs(log2(p->gpus / point->gpus)) +
-				  fabs(log2(p->nodes / point->nodes));
+		double distance = apart(p, point);
 		double weight = k == without || !isfinite(committee->deviation[k])
 					? 0
 					: committee->rows[k] * exp(-distance / NEAR);
@@ -146,10 +152,37 @@ double committee_scale(const struct committee *committee, const struct form_poin
 	return sum / rows;
 }
 
+double committee_noise(const struct committee *committee, const struct form_point *point)
+{
+	double sum = 0, freedom = 0, near = 0, near_freedom = 0;
+
+	for (size_t k = 0; k < committee->count; k++) {
+		double degrees = committee->rows[k] - 1, weight;
+
+		if (!(degrees > 0))
+			continue;
+		weight = exp(-apart(&committee->points[k], point) / NEAR) * degrees;
+		sum += degrees * committee->noise[k];
+		freedom += degrees;
+		near += weight * committee->noise[k];
+		near_freedom += weight;
+	}
+	return freedom > 0 ? (near + PRIOR_ROWS * sum / freedom) / (near_freedom + PRIOR_ROWS) : 0;
+}
+
 /* By how many doublings a number lies beyond a range. */
 static double beyond(double at, double low, double high)
 {
 	return at > high ? log2(at / high) : at < low ? log2(low / at) : 0;
+}
+
+double committee_reach(
+	const struct form_point *point, const struct form_point *greatest, enum committee_region region)
+{
+	return region == COMMITTEE_BATCH   ? beyond(point->batch, 0, greatest->batch)
+	       : region == COMMITTEE_GPUS  ? beyond(point->gpus, 0, greatest->gpus)
+	       : region == COMMITTEE_NODES ? beyond(point->nodes, 0, greatest->nodes)
+					   : 0;
 }
 
 double committee_doubt(
@@ -165,6 +198,7 @@ double committee_doubt(
 	return variance;
 }
 
+/* Of the configuration's time: what the candidates say, widened. */
 static double widened(
 	const struct committee *c, const struct form_point *p, unsigned outside, double variance)
 {
@@ -176,7 +210,7 @@ static double widened(
 	for (size_t r = COMMITTEE_BATCH; r < COMMITTEE_REGIONS; r++)
 		if (outside >> r & 1)
 			factor = fmax(factor, c->widen[r]);
-	return factor * factor * (variance + committee_doubt(p, &c->least, &c->greatest));
+	return factor * factor * variance;
 }
 
 /* NULL, or why nothing that was measured tells of such a configuration. */
@@ -195,15 +229,24 @@ static const char *no_basis(const struct committee *c, const struct form_point *
 	return NULL;
 }
 
+/* There the candidates follow the measured rows, noise and all, and say that little is left. */
+static bool is_measured(const struct committee *c, const struct form_point *point)
+{
+	for (size_t k = 0; k < c->count; k++)
+		if (apart(&c->points[k], point) < 1e-9)
+			return true;
+	return false;
+}
+
 void committee_predict(const struct committee *committee, const struct form_point *point, double confidence,
 	struct committee_answer *answer)
 {
 	const struct form *form = &committee->candidates[committee->best].forms[committee->best_form];
 	struct committee_votes votes;
 	struct committee_place place;
-	double mean, variance, margin;
+	double mean, variance, noise, quantile, margin;
 
-	*answer = (struct committee_answer){NAN, NAN, NAN, NAN, NAN, 0, NULL};
+	*answer = (struct committee_answer){NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0, NULL};
 	answer->outside = committee_outside(point, &committee->least, &committee->greatest);
 	answer->why = no_basis(committee, point, answer->outside);
 	if (answer->why)
@@ -214,13 +257,32 @@ void committee_predict(const struct committee *committee, const struct form_poin
 	place.outside = answer->outside;
 	place.more_gpus = beyond(point->gpus, 0, committee->greatest.gpus);
 	mean = committee_combine(committee, &votes, &place, &variance);
-	variance = widened(committee, point, answer->outside, variance);
-	margin = student_quantile(confidence, NORMAL_DEGREES) * sqrt(variance);
+	if (answer->outside)
+		variance += committee_doubt(point, &committee->least, &committee->greatest);
+	noise = committee_noise(committee, point) * (is_measured(committee, point) ? 1 : committee->repeated);
+	quantile = student_quantile(confidence, NORMAL_DEGREES);
+	margin = quantile * sqrt(widened(committee, point, answer->outside, variance + noise));
 	answer->time = exp(mean);
 	answer->low = exp(mean - margin);
 	answer->high = exp(mean + margin);
+	if (noise > 0) {
+		margin = quantile * sqrt(widened(committee, point, answer->outside, variance));
+		answer->mean_low = exp(mean - margin);
+		answer->mean_high = exp(mean + margin);
+	}
 	answer->compute = form_compute(form, point);
 	answer->exchange = form_exchange(form, point);
+}
+
+const struct committee_try *committee_tried(
+	const struct committee *committee, enum committee_region region, double most)
+{
+	const struct committee_tries *tries = &committee->tries[region];
+	size_t count = 0;
+
+	while (count < tries->count && tries->tries[count].error < most)
+		count++;
+	return count ? &tries->tries[count - 1] : NULL;
 }
 
 void committee_restore(struct committee *committee)
@@ -238,6 +300,7 @@ void committee_free(struct committee *committee)
 	free(committee->times);
 	free(committee->compute);
 	free(committee->rows);
+	free(committee->noise);
 	free(committee->deviation);
 	*committee = (struct committee){0};
 }

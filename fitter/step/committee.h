@@ -8,11 +8,15 @@
  * e_c: mean |log error| over folds of the region in which the question lies (enum committee_region). A form
  * that is excellent inside the data may be useless beyond it, so the regions have weights of their own.
  *
- * Interval: normal about log T. Its variance is that of the residuals, plus the candidates' disagreement,
- * outside plus a part that grows with the distance from the data; all that times what makes it hold 95% of
- * the rows left out: inside by place (deviations of near configurations), outside by region, as the mean over
- * the folds that leave out the largest (split conformal prediction: Vovk et al., "Algorithmic Learning in a
- * Random World"; each fold is another extrapolation, and counts alike).
+ * Interval of a run: normal about log T. Its variance is that of the residuals, plus the candidates'
+ * disagreement, plus that of repeated rows about their configuration's, outside plus a part that grows with
+ * the distance from the data; all that times what makes it hold 95% of the rows left out: inside by place
+ * (deviations of near configurations), outside by region. A column's upper half, two thirds and three
+ * quarters are left out, and its largest value; each is another extrapolation, and the worst counts, but
+ * never below 1 (split conformal prediction: Vovk et al., "Algorithmic Learning in a Random World"). What is
+ * left out is asked with weights that the other folds gave. Where rows are repeated, the interval of their
+ * mean (of the configuration's time, which no number of repeats takes one beyond) is the same without their
+ * own variance.
  */
 #ifndef COMMITTEE_H
 #define COMMITTEE_H
@@ -23,6 +27,7 @@
 
 #define COMMITTEE_CANDIDATES 10
 #define COMMITTEE_FOLDS 5 /* at random; those that leave out the largest come on top */
+#define COMMITTEE_CUTS 5  /* at most, where a column's largest values are left out */
 
 enum committee_region {
 	COMMITTEE_INSIDE,
@@ -50,17 +55,30 @@ struct committee_row {
 	double time, compute; /* compute: without exposed exchange; NAN: not measured */
 };
 
+/* How far off runs were that folds left out, by how far from the rest they were: in ascending order of reach.
+ */
+struct committee_tries {
+	size_t count; /* 0: none; inside: 1 */
+	struct committee_try {
+		double reach; /* doublings to the farthest row; 0: inside */
+		double error; /* mean |answer over time - 1| of this and of nearer folds: the greatest */
+	} tries[COMMITTEE_CUTS];
+};
+
 struct committee {
 	size_t count; /* configurations, in ascending order of batch, GPUs, nodes */
 	struct form_point *points;
 	double *times, *compute; /* medians of their rows */
 	double *rows;            /* how many each has */
 	double spread;     /* greatest over least time of a configuration's rows, median; NAN: one row each */
+	double *noise;     /* variance of its rows' logarithms; NAN: one row */
 	double *deviation; /* root mean square of |z| of its rows when it was left out */
 	size_t candidate_count;
 	struct candidate candidates[COMMITTEE_CANDIDATES];
+	double repeated; /* mean over configurations of 1 - 1 / rows: how much of the noise medians lack */
 	double widen[COMMITTEE_REGIONS]; /* factor of the standard deviation */
-	double common;                   /* mean of deviation^2 over rows */
+	struct committee_tries tries[COMMITTEE_REGIONS];
+	double common; /* mean of deviation^2 over rows */
 	struct form_point least, greatest;
 	size_t batches;        /* different ones */
 	bool has_regime[3];    /* measured: one GPU, one node, several */
@@ -70,10 +88,11 @@ struct committee {
 };
 
 struct committee_answer {
-	double time, low, high;   /* NAN: no answer, see `why` */
-	double compute, exchange; /* of the form that is shown */
-	unsigned outside;         /* bits 1 << enum committee_region */
-	const char *why;          /* NULL, or why there is no answer: "no row has several nodes" */
+	double time, low, high;     /* of a run; NAN: no answer, see `why` */
+	double mean_low, mean_high; /* of the mean of runs; NAN: no row is repeated */
+	double compute, exchange;   /* of the form that is shown */
+	unsigned outside;           /* bits 1 << enum committee_region */
+	const char *why;            /* NULL, or why there is no answer: "no row has several nodes" */
 };
 
 /* 0, or why these rows do not suffice: a sentence. committee_free in either case. */
@@ -82,6 +101,10 @@ void committee_free(struct committee *committee);
 
 void committee_predict(const struct committee *committee, const struct form_point *point, double confidence,
 	struct committee_answer *answer);
+
+/* The farthest try of a region whose error is below `most`, NULL: none. */
+const struct committee_try *committee_tried(
+	const struct committee *committee, enum committee_region region, double most);
 
 /* For what comes from a file: room for so many configurations, which the caller fills; then their ranges;
  * and, after all else, the residuals. */

@@ -45,7 +45,14 @@ void committee_reserve(struct committee *committee, size_t count)
 	committee->times = mem_alloc(count + 1, sizeof(*committee->times));
 	committee->compute = mem_alloc(count + 1, sizeof(*committee->compute));
 	committee->rows = mem_alloc(count + 1, sizeof(*committee->rows));
+	committee->noise = mem_alloc(count + 1, sizeof(*committee->noise));
 	committee->deviation = mem_alloc(count + 1, sizeof(*committee->deviation));
+}
+
+/* Unbiased, from sums; NAN: of one value. */
+static double variance(double sum, double squares, double count)
+{
+	return count > 1 ? fmax(squares - sum * sum / count, 0) / (count - 1) : NAN;
 }
 
 /* Rows of one configuration become one point; place[row] is its number. */
@@ -61,18 +68,21 @@ static void group(struct committee *c, const struct committee_row *rows, size_t 
 	qsort(ranked, count, sizeof(*ranked), by_point);
 	committee_reserve(c, count);
 	for (size_t first = 0, end; first < count; first = end) {
-		double least = INFINITY, greatest = 0;
+		double least = INFINITY, greatest = 0, sum = 0, squares = 0;
 
 		for (end = first; end < count && by_point(&ranked[first], &ranked[end]) == 0; end++) {
 			times[end - first] = ranked[end].row.time;
 			least = fmin(least, ranked[end].row.time);
 			greatest = fmax(greatest, ranked[end].row.time);
+			sum += log(ranked[end].row.time / ranked[first].row.time);
+			squares += pow(log(ranked[end].row.time / ranked[first].row.time), 2);
 			compute[end - first] = ranked[end].row.compute;
 			place[ranked[end].place] = c->count;
 		}
 		c->points[c->count] = ranked[first].row.point;
 		c->rows[c->count] = (double)(end - first);
 		c->deviation[c->count] = NAN;
+		c->noise[c->count] = variance(sum, squares, (double)(end - first));
 		spread[c->count] = end - first > 1 ? greatest / least : NAN;
 		c->times[c->count] = median_of(times, end - first);
 		c->compute[c->count++] = median_of(compute, end - first);
@@ -103,6 +113,7 @@ void committee_describe(struct committee *c)
 		const struct form_point *p = &c->points[k];
 
 		committee_extend(&c->least, &c->greatest, p);
+		c->repeated += (1 - 1 / c->rows[k]) / (double)c->count;
 		c->batches += p->batch > last;
 		last = fmax(last, p->batch);
 		c->has_regime[p->gpus <= 1 ? 0 : p->nodes <= 1 ? 1 : 2] = true;
@@ -197,6 +208,32 @@ static bool has_compute(const struct committee *c)
 	return 2 * measured > c->count;
 }
 
+/*
+ * Noise may have longer tails than a normal distribution: it is enlarged until 95% of the repeated rows lie
+ * in normal intervals about what their configuration takes.
+ */
+static void enlarge_noise(
+	struct committee *c, const struct committee_row *rows, const size_t *place, size_t count)
+{
+	double *z = mem_alloc(count + 1, sizeof(*z)), factor;
+	size_t repeated = 0;
+
+	for (size_t k = 0; k < count; k++) {
+		size_t p = place[k];
+		double noise = c->rows[p] > 1 ? committee_noise(c, &c->points[p]) : 0;
+
+		if (noise > 0)
+			z[repeated++] =
+				fabs(log(rows[k].time / c->times[p])) / sqrt(noise * (1 - 1 / c->rows[p]));
+	}
+	statistics_sort(z, repeated);
+	factor = repeated ? statistics_quantile_sorted(z, repeated, COMMITTEE_COVERED) / COMMITTEE_DEVIATIONS
+			  : 1;
+	for (size_t k = 0; k < c->count && factor > 1; k++)
+		c->noise[k] *= factor * factor;
+	free(z);
+}
+
 const char *committee_fit(struct committee *committee, const struct committee_row *rows, size_t count)
 {
 	size_t *place;
@@ -212,6 +249,7 @@ const char *committee_fit(struct committee *committee, const struct committee_ro
 		return "fewer than 6 different configurations of batch, GPUs and nodes";
 	}
 	committee_describe(committee);
+	enlarge_noise(committee, rows, place, count);
 	parts = has_compute(committee);
 	add_candidates(committee, parts);
 	fit_candidates(committee);

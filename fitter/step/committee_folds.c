@@ -6,16 +6,16 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/statistics.h"
+#include "base/student.h"
 #include "committee_private.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define COVERED 0.95
-#define NORMAL_COVERED 1.959964 /* standard deviations about the mean that hold so much */
-#define UNTRIED 3.0       /* factor of a region that no fold could try; the most that folds can ask for */
-#define LEAST_FACTOR 0.25 /* and the least: a few rows that happen to be met tell no more */
+#define UNTRIED 3.0 /* factor of a region that no fold could try */
+#define MOST 6.0    /* that folds can ask for: a table that jumps about is of no use anyway */
+#define MANY 20     /* independent rows from which their quantile is one */
 #define LEAST_TRAINED 6
 #define FOLD_SEED 17
 
@@ -30,16 +30,16 @@ struct vote {
 struct fold {
 	enum committee_region region;
 	size_t first, end;
+	double errors[COMMITTEE_CANDIDATES]; /* mean |log error| of each candidate */
+	double reach; /* doublings from what was fitted to the farthest that was left out */
 };
 
 struct examination {
 	struct committee *committee;
 	struct vote *votes;
 	size_t count, room;
-	struct fold folds[COMMITTEE_FOLDS + 2 * COMMITTEE_REGIONS];
+	struct fold folds[COMMITTEE_FOLDS + COMMITTEE_CUTS * COMMITTEE_REGIONS];
 	size_t fold_count;
-	double errors[COMMITTEE_CANDIDATES][COMMITTEE_REGIONS]; /* sums of folds' means */
-	size_t tried[COMMITTEE_REGIONS];                        /* folds */
 	/* of the fold */
 	bool *held;
 	struct form_point *points;
@@ -81,6 +81,7 @@ static void fold(struct examination *x, enum committee_region region)
 	struct form_rows rows = {0, x->points, x->times, x->compute};
 	struct form_point least = c->greatest, greatest = c->least;
 	size_t first = x->count;
+	struct fold made = {.region = region, .first = first};
 	struct form shown;
 
 	for (size_t k = 0; k < c->count; k++)
@@ -98,6 +99,7 @@ static void fold(struct examination *x, enum committee_region region)
 
 			*vote = (struct vote){
 				.place = k, .doubt = committee_doubt(&c->points[k], &least, &greatest)};
+			made.reach = fmax(made.reach, committee_reach(&c->points[k], &greatest, region));
 		}
 	for (size_t i = 0; i < c->candidate_count; i++) {
 		double sum = 0;
@@ -105,10 +107,10 @@ static void fold(struct examination *x, enum committee_region region)
 		ask(x, i, &rows, first, &shown);
 		for (size_t k = first; k < x->count; k++)
 			sum += fabs(x->votes[k].votes.logs[i] - log(c->times[x->votes[k].place]));
-		x->errors[i][region] += sum / (double)(x->count - first);
+		made.errors[i] = sum / (double)(x->count - first);
 	}
-	x->tried[region]++;
-	x->folds[x->fold_count++] = (struct fold){region, first, x->count};
+	made.end = x->count;
+	x->folds[x->fold_count++] = made;
 	if (region == COMMITTEE_INSIDE)
 		note_range(c, &shown);
 }
@@ -157,13 +159,32 @@ static void hold_above(struct examination *x, enum committee_region region, doub
 		}
 }
 
-/* Leaves out the largest level of a column; then all above half of it, for the batch above the median level.
- */
+/* The limits above which a column's values are left out, each once: the largest value; what is above half of
+ * it, for the batch above the middle one; the upper half, two thirds, three quarters of the values. */
+static size_t cuts(
+	const double *levels, size_t count, enum committee_region region, double limits[COMMITTEE_CUTS])
+{
+	const size_t kept[] = {count - 1, 0, (count + 1) / 2, (count + 2) / 3, (count + 3) / 4};
+	double middle = region == COMMITTEE_BATCH ? levels[count / 2] : levels[count - 1] / 2;
+	size_t made = 0;
+
+	for (size_t i = 0; i < COMMITTEE_CUTS; i++) {
+		double limit = i == 1 ? middle : levels[kept[i] - 1];
+		bool is_new = limit < levels[count - 1] && limit >= levels[0];
+
+		for (size_t j = 0; j < made; j++)
+			is_new &= limit != limits[j];
+		if (is_new)
+			limits[made++] = limit;
+	}
+	return made;
+}
+
 static void largest_folds(struct examination *x, enum committee_region region)
 {
 	const struct committee *c = x->committee;
-	double *levels = mem_alloc(c->count, sizeof(*levels)), middle;
-	size_t count = 0;
+	double *levels = mem_alloc(c->count, sizeof(*levels)), limits[COMMITTEE_CUTS];
+	size_t count = 0, made;
 
 	for (size_t k = 0; k < c->count; k++)
 		levels[k] = coordinate(&c->points[k], region);
@@ -171,97 +192,172 @@ static void largest_folds(struct examination *x, enum committee_region region)
 	for (size_t k = 0; k < c->count; k++)
 		if (!count || levels[k] > levels[count - 1] * (1 + 1e-9))
 			levels[count++] = levels[k];
-	middle = region == COMMITTEE_BATCH ? levels[count / 2] : levels[count - 1] / 2;
-	if (count > 2) {
-		hold_above(x, region, levels[count - 2]);
+	made = count > 2 ? cuts(levels, count, region, limits) : 0;
+	for (size_t i = 0; i < made; i++) {
+		hold_above(x, region, limits[i]);
 		fold(x, region);
-		if (middle < levels[count - 2] && middle >= levels[0]) {
-			hold_above(x, region, middle);
-			fold(x, region);
-		}
 	}
 	free(levels);
 }
 
-static void set_errors(struct examination *x)
+/* The candidates' errors by the folds of a region but `without`, which is asked with weights that know
+ * nothing of it. */
+static void set_errors(struct examination *x, const struct fold *without)
 {
 	struct committee *c = x->committee;
 
 	for (size_t i = 0; i < c->candidate_count; i++)
-		for (size_t r = 0; r < COMMITTEE_REGIONS; r++)
-			c->candidates[i].error[r] = x->tried[r] ? x->errors[i][r] / (double)x->tried[r] : NAN;
+		for (size_t r = 0; r < COMMITTEE_REGIONS; r++) {
+			double sum = 0;
+			size_t tried = 0;
+
+			for (size_t f = 0; f < x->fold_count; f++)
+				if (x->folds[f].region == r && &x->folds[f] != without) {
+					sum += x->folds[f].errors[i];
+					tried++;
+				}
+			c->candidates[i].error[r] = tried ? sum / (double)tried : NAN;
+		}
 }
 
-/* |z| of each measured row of the configurations that a fold left out; z_place: their numbers. */
-static size_t deviations(const struct examination *x, const struct fold *fold,
-	const struct committee_row *rows, const size_t *place, size_t row_count, double *z, size_t *z_place)
+/* What the committee answers for a fold's configurations, with weights that the other folds gave. */
+struct answers {
+	double *means, *variances; /* by configuration; variance 0: was not left out */
+	double independent; /* rows that were: those of a configuration are as far as their noise goes */
+};
+
+static void answer_fold(struct examination *x, const struct fold *fold, struct answers *answers)
 {
 	const struct committee *c = x->committee;
 	const struct committee_place where = {fold->region ? 1U << fold->region : 0, 0};
-	double *means = mem_alloc(c->count, sizeof(*means)),
-	       *variances = mem_alloc(c->count, sizeof(*variances)); /* 0: was not left out */
-	size_t count = 0;
 
+	memset(answers->variances, 0, c->count * sizeof(*answers->variances));
+	answers->independent = 0;
+	set_errors(x, fold);
 	for (size_t v = fold->first; v < fold->end; v++) {
 		const struct vote *vote = &x->votes[v];
+		double *variance = &answers->variances[vote->place], rows = c->rows[vote->place], shared;
 
-		means[vote->place] = committee_combine(c, &vote->votes, &where, &variances[vote->place]);
-		if (fold->region)
-			variances[vote->place] += vote->doubt;
+		answers->means[vote->place] = committee_combine(c, &vote->votes, &where, variance);
+		*variance += fold->region ? vote->doubt : 0;
+		shared = *variance;
+		*variance += committee_noise(c, &c->points[vote->place]) * (1 - 1 / rows);
+		answers->independent += rows / (1 + (rows - 1) * shared / *variance);
 	}
-	for (size_t k = 0; k < row_count; k++)
-		if (variances[place[k]] > 0) {
-			z[count] = fabs(log(rows[k].time) - means[place[k]]) / sqrt(variances[place[k]]);
-			z_place[count++] = place[k];
-		}
-	free(means);
-	free(variances);
-	return count;
+}
+
+/* Of the measured rows that a fold left out: how far they are from their answers. */
+struct misses {
+	double *z;      /* |z| of each */
+	size_t *places; /* their configurations */
+	size_t count;
+	double error; /* sum of |answer over time - 1| */
+};
+
+static void miss_rows(const struct answers *answers, const struct committee_row *rows, const size_t *place,
+	size_t row_count, struct misses *misses)
+{
+	for (size_t k = 0; k < row_count; k++) {
+		double mean = answers->means[place[k]], variance = answers->variances[place[k]];
+
+		if (!(variance > 0))
+			continue;
+		misses->error += fabs(exp(mean) / rows[k].time - 1);
+		misses->places[misses->count] = place[k];
+		misses->z[misses->count++] = fabs(log(rows[k].time) - mean) / sqrt(variance);
+	}
+}
+
+/*
+ * By what normal intervals are to be widened so that they hold 95% of such rows and of one more: `n`
+ * independent ones. Of few the greatest |z| is less than that, and Student's t tells by how much.
+ */
+static double factor_of(double *z, size_t count, double n)
+{
+	double share = fmin(COMMITTEE_COVERED * (n + 1) / n, 1), factor;
+
+	statistics_sort(z, count);
+	factor = statistics_quantile_sorted(z, count, share) / COMMITTEE_DEVIATIONS;
+	if (n < MANY - 1)
+		factor *= student_quantile(COMMITTEE_COVERED, n) / student_quantile(n / (n + 1), n);
+	return factor;
+}
+
+/* In its place; what lies farther is no better than this. */
+static void add_try(struct committee_tries *t, double reach, double error)
+{
+	size_t place = t->count++;
+
+	for (; place && t->tries[place - 1].reach > reach; place--) {
+		t->tries[place] = t->tries[place - 1];
+		t->tries[place].error = fmax(t->tries[place].error, error);
+	}
+	t->tries[place] =
+		(struct committee_try){reach, place ? fmax(error, t->tries[place - 1].error) : error};
 }
 
 /* Inside: how far rows lie from answers, by place; what then holds 95% is one factor for all. */
-static void widen_inside(struct committee *c, double *z, const size_t *z_place, size_t count)
+static void widen_inside(struct committee *c, struct misses *m, double independent)
 {
 	double *squares = mem_alloc(c->count, sizeof(*squares));
 
-	c->widen[COMMITTEE_INSIDE] = UNTRIED;
-	c->common = 1;
-	for (size_t k = 0; k < count; k++)
-		squares[z_place[k]] += z[k] * z[k];
-	for (size_t k = 0, first = 1; k < count; k++, first = 0)
-		c->common = (first ? 0 : c->common) + z[k] * z[k] / (double)count;
-	for (size_t k = 0; k < c->count && count; k++)
+	c->common = m->count ? 0 : 1;
+	for (size_t k = 0; k < m->count; k++) {
+		squares[m->places[k]] += m->z[k] * m->z[k];
+		c->common += m->z[k] * m->z[k] / (double)m->count;
+	}
+	for (size_t k = 0; k < c->count && m->count; k++)
 		c->deviation[k] = sqrt(squares[k] / c->rows[k]);
-	for (size_t k = 0; k < count; k++)
-		z[k] /= sqrt(committee_scale(c, &c->points[z_place[k]], z_place[k]));
-	statistics_sort(z, count);
-	if (count)
-		c->widen[COMMITTEE_INSIDE] = statistics_quantile_sorted(z, count, COVERED) / NORMAL_COVERED;
+	for (size_t k = 0; k < m->count; k++)
+		m->z[k] /= sqrt(committee_scale(c, &c->points[m->places[k]], m->places[k]));
+	c->widen[COMMITTEE_INSIDE] = m->count ? factor_of(m->z, m->count, independent) : UNTRIED;
+	if (m->count)
+		add_try(&c->tries[COMMITTEE_INSIDE], 0, m->error / (double)m->count);
 	free(squares);
 }
 
-/* Outside: the mean over folds of what would have held 95% of a fold's rows and of one more. */
-static void widen_outside(struct examination *x, enum committee_region region,
-	const struct committee_row *rows, const size_t *place, size_t row_count, double *z, size_t *z_place)
+/* Outside each fold is another extrapolation, and the worst of them counts: the next may be like that. Never
+ * less than what the candidates say themselves: that rows near the data were met tells little of those far
+ * from it. */
+static void widen_outside(struct committee *c, const struct fold *fold, struct misses *m, double independent)
 {
-	double sum = 0;
-	size_t tried = 0;
+	enum committee_region r = fold->region;
+	double factor = factor_of(m->z, m->count, independent);
 
-	for (size_t f = 0; f < x->fold_count; f++) {
-		size_t count = x->folds[f].region == region
-				       ? deviations(x, &x->folds[f], rows, place, row_count, z, z_place)
-				       : 0;
+	c->widen[r] = fmin(fmax(c->tries[r].count ? c->widen[r] : 1, factor), MOST);
+	add_try(&c->tries[r], fold->reach, m->error / (double)m->count);
+}
 
-		if (!count)
-			continue;
-		statistics_sort(z, count);
-		sum += statistics_quantile_sorted(
-			       z, count, fmin(COVERED * (double)(count + 1) / (double)count, 1)) /
-		       NORMAL_COVERED;
-		tried++;
+/* Widening, and the errors that are stated, from all folds. */
+static void widen(struct examination *x, const struct committee_row *rows, const size_t *place,
+	size_t row_count, struct arena *arena)
+{
+	struct committee *c = x->committee;
+	struct answers answers = {arena_alloc(arena, c->count, sizeof(double)),
+		arena_alloc(arena, c->count, sizeof(double)), 0};
+	struct misses inside = {arena_alloc(arena, row_count, sizeof(double)),
+			      arena_alloc(arena, row_count, sizeof(size_t)), 0, 0},
+		      outside = inside;
+	double independent = 0;
+
+	for (size_t f = 0; f < x->fold_count && x->folds[f].region == COMMITTEE_INSIDE; f++) {
+		answer_fold(x, &x->folds[f], &answers);
+		miss_rows(&answers, rows, place, row_count, &inside);
+		independent += answers.independent;
 	}
-	x->committee->widen[region] =
-		tried ? fmin(fmax(sum / (double)tried, LEAST_FACTOR), UNTRIED) : UNTRIED;
+	widen_inside(c, &inside, independent);
+	for (size_t r = COMMITTEE_BATCH; r < COMMITTEE_REGIONS; r++)
+		c->widen[r] = UNTRIED;
+	for (size_t f = 0; f < x->fold_count; f++) {
+		if (x->folds[f].region == COMMITTEE_INSIDE)
+			continue;
+		outside.count = 0;
+		outside.error = 0;
+		answer_fold(x, &x->folds[f], &answers);
+		miss_rows(&answers, rows, place, row_count, &outside);
+		widen_outside(c, &x->folds[f], &outside, answers.independent);
+	}
+	set_errors(x, NULL);
 }
 
 void committee_examine(
@@ -273,21 +369,12 @@ void committee_examine(
 		.points = arena_alloc(&arena, committee->count, sizeof(struct form_point)),
 		.times = arena_alloc(&arena, committee->count, sizeof(double)),
 		.compute = arena_alloc(&arena, committee->count, sizeof(double))};
-	double *z = arena_alloc(&arena, row_count, sizeof(*z));
-	size_t *z_place = arena_alloc(&arena, row_count, sizeof(*z_place)), inside = 0;
 
 	committee->low = committee->high = committee->candidates[committee->best].forms[committee->best_form];
 	random_folds(&x);
 	for (enum committee_region r = COMMITTEE_BATCH; r < COMMITTEE_REGIONS; r++)
 		largest_folds(&x, r);
-	set_errors(&x);
-	for (size_t f = 0; f < x.fold_count; f++)
-		if (x.folds[f].region == COMMITTEE_INSIDE)
-			inside += deviations(
-				&x, &x.folds[f], rows, place, row_count, z + inside, z_place + inside);
-	widen_inside(committee, z, z_place, inside);
-	for (enum committee_region r = COMMITTEE_BATCH; r < COMMITTEE_REGIONS; r++)
-		widen_outside(&x, r, rows, place, row_count, z, z_place);
+	widen(&x, rows, place, row_count, &arena);
 	free(x.votes);
 	arena_free(&arena);
 }

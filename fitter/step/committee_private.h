@@ -4,6 +4,9 @@
 
 #include "committee.h"
 
+#define COMMITTEE_COVERED 0.95        /* what intervals are calibrated to hold */
+#define COMMITTEE_DEVIATIONS 1.959964 /* standard deviations about a normal mean that hold so much */
+
 /* The logarithm of the candidate's median form, and the spread of its variants. */
 double candidate_log(const struct candidate *candidate, const struct form_point *point, double *spread);
 /* The same with the residual; *variance without its widening. */
@@ -38,6 +41,12 @@ unsigned committee_outside(
 /* The variance that grows with how far a point lies beyond these ranges. */
 double committee_doubt(
 	const struct form_point *point, const struct form_point *least, const struct form_point *greatest);
+/* By how many doublings a point lies above a range in a region's column; 0: inside, or COMMITTEE_INSIDE. */
+double committee_reach(
+	const struct form_point *point, const struct form_point *greatest, enum committee_region region);
+/* The variance of the logarithm of a run's time about the configuration's, from repeated rows near by; 0:
+ * none are repeated. */
+double committee_noise(const struct committee *committee, const struct form_point *point);
 /* The squared scale of |z| at a point, from the deviations of near configurations; `without`: leaves out one.
  */
 double committee_scale(const struct committee *committee, const struct form_point *point, size_t without);

@@ -10,7 +10,7 @@
 #include <cjson/cJSON.h>
 
 #define STEP_FORMAT "pmfit step model"
-#define STEP_VERSION 1
+#define STEP_VERSION 2
 
 struct step_level {
 	char *name; /* "": the only one */

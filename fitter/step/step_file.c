@@ -78,6 +78,22 @@ static cJSON *shown_json(const struct committee *c)
 	return object;
 }
 
+/* Of each region pairs of doublings and error. */
+static cJSON *tries_json(const struct committee *c)
+{
+	cJSON *object = cJSON_CreateObject();
+
+	for (size_t r = 0; r < COMMITTEE_REGIONS; r++) {
+		cJSON *array = cJSON_AddArrayToObject(object, regions[r]);
+
+		for (size_t i = 0; i < c->tries[r].count; i++)
+			cJSON_AddItemToArray(array,
+				numbers((double[]){c->tries[r].tries[i].reach, c->tries[r].tries[i].error},
+					2));
+	}
+	return object;
+}
+
 static cJSON *level_json(const struct step_level *level)
 {
 	const struct committee *c = &level->committee;
@@ -91,6 +107,7 @@ static cJSON *level_json(const struct step_level *level)
 	}
 	cJSON_AddItemToObject(object, "shown", shown_json(c));
 	cJSON_AddItemToObject(object, "widen", by_region(c->widen));
+	cJSON_AddItemToObject(object, "tries", tries_json(c));
 	cJSON_AddNumberToObject(object, "common", c->common);
 	array = cJSON_AddArrayToObject(object, "candidates");
 	for (size_t i = 0; i < c->candidate_count; i++)
@@ -98,9 +115,9 @@ static cJSON *level_json(const struct step_level *level)
 	array = cJSON_AddArrayToObject(object, "configurations");
 	for (size_t k = 0; k < c->count; k++) {
 		const double row[] = {c->points[k].batch, c->points[k].gpus, c->points[k].nodes, c->times[k],
-			c->compute[k], c->rows[k], c->deviation[k]};
+			c->compute[k], c->rows[k], c->deviation[k], c->noise[k]};
 
-		cJSON_AddItemToArray(array, numbers(row, 7));
+		cJSON_AddItemToArray(array, numbers(row, 8));
 	}
 	return object;
 }
@@ -161,6 +178,24 @@ static void read_regions(const cJSON *object, double *values)
 		values[r] = number_in(object, regions[r]);
 }
 
+static bool read_tries(const cJSON *object, struct committee *c)
+{
+	for (size_t r = 0; r < COMMITTEE_REGIONS; r++) {
+		struct committee_tries *t = &c->tries[r];
+		const cJSON *item;
+
+		cJSON_ArrayForEach (item, item_of(object, regions[r])) {
+			double pair[2];
+
+			if (t->count == COMMITTEE_CUTS || !read_numbers(item, pair, 2) || !(pair[0] >= 0) ||
+				!(pair[1] >= 0))
+				return false;
+			t->tries[t->count++] = (struct committee_try){pair[0], pair[1]};
+		}
+	}
+	return true;
+}
+
 static const char *read_candidate(const cJSON *object, struct candidate *candidate)
 {
 	const cJSON *terms;
@@ -196,16 +231,17 @@ static const char *read_candidate(const cJSON *object, struct candidate *candida
 }
 
 static const char *read_configuration(
-	const cJSON *item, struct committee_row *row, double *count, double *deviation)
+	const cJSON *item, struct committee_row *row, double *count, double *deviation, double *noise)
 {
-	double n[7];
+	double n[8];
 
-	if (!read_numbers(item, n, 7) || !(n[0] > 0) || !(n[1] >= 1) || !(n[2] >= 1) || n[2] > n[1] ||
+	if (!read_numbers(item, n, 8) || !(n[0] > 0) || !(n[1] >= 1) || !(n[2] >= 1) || n[2] > n[1] ||
 		!(n[3] > 0) || !(n[5] >= 1))
 		return "a configuration is wrong";
 	*row = (struct committee_row){{n[0], n[1], n[2]}, n[3], n[4]};
 	*count = n[5];
 	*deviation = n[6];
+	*noise = n[7];
 	return NULL;
 }
 
@@ -219,7 +255,7 @@ static const char *read_configurations(const cJSON *array, struct committee *c)
 		return "a level has no configurations, or too many";
 	committee_reserve(c, count);
 	cJSON_ArrayForEach (item, array) {
-		const char *bad = read_configuration(item, &row, &c->rows[k], &c->deviation[k]);
+		const char *bad = read_configuration(item, &row, &c->rows[k], &c->deviation[k], &c->noise[k]);
 
 		if (bad)
 			return bad;
@@ -273,6 +309,8 @@ static const char *read_level(struct step_model *model, const cJSON *object, str
 			return bad;
 	}
 	read_regions(item_of(object, "widen"), c->widen);
+	if (!read_tries(item_of(object, "tries"), c))
+		return "what was tried is wrong";
 	c->common = number_in(object, "common");
 	for (size_t r = 0; r < COMMITTEE_REGIONS; r++)
 		if (!(c->widen[r] >= 0))
@@ -293,6 +331,8 @@ const char *step_model_parse(struct step_model *model, const cJSON *root)
 	const char *batch = cJSON_GetStringValue(item_of(root, "batch_is")), *bad = NULL;
 
 	*model = (struct step_model){0};
+	if (number_in(root, "version") < STEP_VERSION)
+		return "the version is older: fit the table again with 'pmfit step'";
 	if (number_in(root, "version") != STEP_VERSION)
 		return "the version is unknown";
 	model->columns.unit = unit ? arena_format(&model->arena, "%s", unit) : NULL;

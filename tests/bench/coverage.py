@@ -100,7 +100,7 @@ def ask(train, test, column):
     said = run("auto", "--json", "--time", "step_time,s", "--batch-is", "local", "-o", model, write("train", train))
     if said.returncode:
         return [], None
-    verdicts = {e["where"]: e for e in json.loads(said.stdout)["errors"]}
+    verdicts = {e["where"]: e for e in reversed(json.loads(said.stdout)["errors"])}
     predicted = run("predict", "--json", "--time", "step_time", model, write("test", test))
     answers = json.loads(predicted.stdout)["rows"] if predicted.returncode == 0 else []
     edge = max(row[column] for row in train) if column is not None else 0
@@ -135,7 +135,7 @@ def main():
                 found += answers
                 verdict = (verdicts or {}).get(where)
                 if answers and verdict and verdict["verdict"].startswith("believe"):
-                    tried = 2 ** max(float(verdict.get("tried_doublings") or math.inf), 0) if where != "inside" else math.inf
+                    tried = float(verdict.get("tried") or math.inf)
                     near = [a for a in answers if 2 ** a[0] <= tried * (1 + 1e-9)]
                     if near:
                         believed.append((name, where, verdict["mape"], 100 * sum(a[1] for a in near) / len(near),
@@ -156,7 +156,7 @@ def main():
         ratios = sorted((was / max(says, 0.1), was, says, name) for name, w, says, was, _ in believed if w == where)
         if ratios:
             middle = ratios[len(ratios) // 2]
-            print(f"'believe' {where}: {len(ratios)} times; the error over that stated: median {middle[0]:.1f}, "
+            print(f"'believe' {where}, as far as was tried: {len(ratios)} times; the error over that stated: median {middle[0]:.1f}, "
                   f"greatest {ratios[-1][0]:.1f} ({ratios[-1][3]}: stated {ratios[-1][2]:.1f}%, was {ratios[-1][1]:.1f}%); "
                   f"least coverage {100 * min(c for _, w, _, _, c in believed if w == where):.0f}%")
 

@@ -40,7 +40,11 @@ level, = summary["levels"]
 value = {term["name"]: term["value"] for term in level["coefficients"]}
 assert summary["rows"] == 48 and summary["time_unit"] == "ms" and summary["columns"][0]["columns"] == ["step_time"], summary
 assert abs(value["a"] - 8) < 0.4 and abs(value["d0"] - 6) < 0.5, value
-assert [row["where"] for row in level["errors"]] == ["inside", "batch", "gpus", "nodes"], level["errors"]
+errors = level["errors"]
+assert list(dict.fromkeys(row["where"] for row in errors)) == ["inside", "batch", "gpus", "nodes"], errors
+assert errors[0]["times"] is None and [row["times"] for row in errors if row["where"] == "batch"] == [2, 4, 8], errors
+assert all(a["error"] <= b["error"] for a, b in zip(errors, errors[1:]) if a["where"] == b["where"]), errors
+assert all(row["intervals_widened_by"] >= 1 for row in errors[1:]), errors
 assert any(said.startswith("4 GPUs on 1 node: 25 GB/s") for said in level["sentences"]), level["sentences"]
 END
 expect 'beyond the data' "$pmfit" predict whole.json /dev/stdin <<END
@@ -106,6 +110,18 @@ expect 'warning: rows with the same batch, GPUs and nodes differ by' "$pmfit" st
 "$pmfit" step runs.csv | grep 'rows with the same batch' && fail "a warning about repeated measurements"
 expect '"pmfit expression"' cat formula.json
 
+# Repeated runs: the interval of a run and that of the mean of runs; nothing is repeated: none.
+awk 'BEGIN { srand(3); print "gpus,batch,step_time"
+	for (g = 1; g <= 4; g *= 2) for (b = 16; b <= 64; b *= 2) for (i = 0; i < 12; i++) {
+		n = -6; for (j = 0; j < 12; j++) n += rand(); printf "%d,%d,%.6f\n", g, b * g, (0.01 + 0.001 * b) * exp(0.15 * n) } }' >repeated.csv
+"$pmfit" step -o repeated.json repeated.csv >/dev/null
+printf 'gpus,batch\n2,64\n' >once.csv
+"$pmfit" predict --csv repeated.json once.csv 2>/dev/null | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
+	NR == 2 && !(log($(at["high"]) / $(at["low"])) > 3 * log($(at["mean_high"]) / $(at["mean_low"])) && $(at["mean_low"]) > 0) { exit 1 }' ||
+	fail "the interval of the mean"
+expect 'those of the mean of runs are' "$pmfit" predict repeated.json once.csv
+"$pmfit" predict --csv model.json ask.csv 2>/dev/null | grep mean_low && fail "a mean of runs that are not repeated"
+
 # What cannot be: one sentence each, with the line.
 status=1
 printf 'gpus,nodes,batch,time\n1,4,8,1\n' >bad.csv
@@ -128,7 +144,9 @@ END
 printf 'speed,batch,time\n4,8,1\n' >bad.csv
 expect '--gpu-column or --placement-column' "$pmfit" step bad.csv
 expect "did you mean 'batch'" "$pmfit" step --batch-column batc bad.csv
-sed 's/"version":	1/"version":	7/' model.json >other.json
+sed 's/"version":	2/"version":	1/' model.json >other.json
+expect 'fit the table again' "$pmfit" predict other.json ask.csv
+sed 's/"version":	2/"version":	7/' model.json >other.json
 expect 'the version is unknown' "$pmfit" predict other.json ask.csv
 status=2
 expect 'expected local or global' "$pmfit" step --batch-is both runs.csv
