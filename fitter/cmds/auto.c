@@ -239,8 +239,13 @@ static void answer_text(struct answer *answer)
 	if (m->is_step)
 		printf("%s: %zu rows\n", m->csv.path, m->table.count);
 	else
-		printf("%s: %zu rows; time %s\n", m->csv.path, m->csv.row_count, m->columns.names[STEP_TIME]);
+		printf("%s: %zu rows; time %s%s\n", m->csv.path, m->csv.row_count,
+			m->columns.names[STEP_TIME],
+			m->columns.of_samples ? " (a rate of samples: the time is that of a sample)"
+			: m->columns.is_rate  ? " (a rate: the time is one over it)"
+					      : "");
 	print_text(&answer->taken, NULL, stdout);
+	sentences_text(&m->results, 2, 4, stdout);
 	if (m->is_step)
 		printf("\nModel: the training step ('pmfit step'), because %s. What to believe:\n",
 			answer->reason);
@@ -266,6 +271,7 @@ static void answer_json(const struct answer *answer)
 		cJSON_AddStringToObject(root, "formula", answer->formula);
 	cJSON_AddItemToObject(root, "errors", print_json(&answer->errors));
 	sentences_json(&answer->sentences, root, "sentences");
+	sentences_json(&m->results, root, "results");
 	print_json_end(root, stdout);
 }
 

@@ -3,6 +3,7 @@
 #define AUTO_H
 
 #include "expression/expression_search.h"
+#include "output/sentences.h"
 #include "pm_fit.h"
 #include "step_options.h"
 
@@ -20,9 +21,10 @@ struct auto_model {
 	struct csv csv;
 	struct step_columns columns;
 	struct step_table table;
-	enum auto_kind *kinds; /* of the table's columns */
-	size_t settings;       /* columns of numbers or words that vary, beside those of a step */
-	bool is_step;          /* else a formula */
+	enum auto_kind *kinds;    /* of the table's columns */
+	size_t settings;          /* columns of numbers or words that vary, beside those of a step */
+	struct sentences results; /* on settings that are results of the run, or may be */
+	bool is_step;             /* else a formula */
 	struct step_model step;
 	struct pm_fit_model *formula;
 	size_t constants;                /* of the formula */

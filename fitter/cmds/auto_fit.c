@@ -1,8 +1,10 @@
 /* What a table's columns are, and the model that they allow: see auto.h. */
 #include "auto.h"
+#include "data/identity.h"
 #include "model/expression_model.h"
 #include "options.h"
 
+#include <ctype.h>
 #include <err.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,6 +16,7 @@
 #define WORK 10e9       /* of the search */
 #define LABEL_SHARE 0.9 /* of rows with a word of their own, from which a column is a label */
 #define MOST_LEVELS 40  /* of a setting with words */
+#define EXPLAINS 0.98   /* of the time's variance: seldom is a setting */
 
 bool auto_is_table(const char *path)
 {
@@ -43,20 +46,34 @@ static bool is_step_column(const struct auto_model *m, size_t column)
 	return false;
 }
 
+/* Is one of the words in the name, between its ends and what separates words? */
+static bool has_word(const char *name, const char *const *words, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		size_t length = strlen(words[i]);
+
+		for (const char *at = name; (at = strcasestr(at, words[i])); at++)
+			if ((at == name || !isalnum((unsigned char)at[-1])) &&
+				!isalnum((unsigned char)at[length]))
+				return true;
+	}
+	return false;
+}
+
+/* What nobody knows of a run that was not made, by the names that such columns have: other times, rates, what
+ * the training came to, what the GPU was seen to do. */
 static bool is_result(const char *name)
 {
-	static const char *const ends[] = {
-		"_ms", "_us", "_ns", "_s", "_time", "_seconds", "loss", "accuracy"};
-	static const char *const starts[] = {"time", "iterations", "seconds"};
-	size_t length = strlen(name);
+	static const char *const words[] = {"ms", "us", "ns", "s", "time", "seconds", "loss", "accuracy",
+		"acc", "perplexity", "per_sec", "per_second", "per_s", "throughput", "speedup", "efficiency",
+		"mfu", "hfu", "tflops", "gflops", "util", "utilization", "utilisation", "power", "watt",
+		"watts", "energy", "temperature", "memory", "mem", "vram"};
+	static const char *const starts[] = {"time", "iterations", "seconds", "elapsed", "duration"};
 
-	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
-		if (length >= strlen(ends[i]) && strcasecmp(name + length - strlen(ends[i]), ends[i]) == 0)
-			return true;
 	for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++)
 		if (strncasecmp(name, starts[i], strlen(starts[i])) == 0)
 			return true;
-	return false;
+	return has_word(name, words, sizeof(words) / sizeof(*words));
 }
 
 static int by_text(const void *a, const void *b)
@@ -177,6 +194,59 @@ static bool fit_step(struct auto_model *m, const char *missing, bool skip_bad)
 	return step_model_fit(&m->step, &m->columns, &m->table) == NULL;
 }
 
+/* The numbers of the rows that have all of them: columns of settings, of a step, and the time. */
+static void read_numbers(struct auto_model *m, struct pm_fit_problem *problem)
+{
+	ptrdiff_t time = csv_find(&m->csv, m->columns.names[STEP_TIME]);
+	struct pm_fit_column *columns = arena_alloc(&m->arena, m->csv.column_count, sizeof(*columns));
+	double **values = arena_alloc(&m->arena, m->csv.column_count, sizeof(*values));
+
+	for (size_t i = 0; i < m->csv.column_count; i++) {
+		bool is_number = m->kinds[i] == AUTO_NUMBER || m->kinds[i] == AUTO_STEP;
+
+		columns[i] = (struct pm_fit_column){.name = m->csv.names[i],
+			.role = is_number && (ptrdiff_t)i != time ? PM_FIT_EXTRINSIC : PM_FIT_IGNORED,
+			.values = values[i] = arena_alloc(&m->arena, m->csv.row_count + 1, sizeof(double))};
+	}
+	*problem = (struct pm_fit_problem){
+		.columns = columns, .column_count = m->csv.column_count, .time = values[time]};
+	for (size_t k = 0; k < m->csv.row_count; k++) {
+		bool is_whole = true;
+
+		for (size_t i = 0; i < m->csv.column_count; i++)
+			if (columns[i].role != PM_FIT_IGNORED || (ptrdiff_t)i == time)
+				is_whole &= csv_number(cell(m, k, i), &values[i][problem->sample_count]) == 0;
+		problem->sample_count += is_whole;
+	}
+}
+
+/* Settings that with others are the time itself are results; what nearly is gets a warning. */
+static void find_results(struct auto_model *m)
+{
+	struct pm_fit_problem problem;
+
+	read_numbers(m, &problem);
+	for (size_t i = 0; i < m->csv.column_count; i++) {
+		struct identity found;
+		double share;
+
+		if (m->kinds[i] != AUTO_NUMBER)
+			continue;
+		if (identity_find(&problem, i, &found)) {
+			options_say_result(&m->results, &problem, &found);
+			m->kinds[i] = AUTO_RESULT;
+			m->settings--;
+			continue;
+		}
+		share = identity_share(&problem, i);
+		if (share > EXPLAINS)
+			sentences_add(&m->results,
+				"warning: %s alone explains %.1f%% of the time's variance: if it is a result of the run, not a "
+				"setting, leave it out of the table",
+				m->csv.names[i], 100 * share);
+	}
+}
+
 void auto_fit(struct auto_model *model, const char *path, const struct step_columns *named, bool skip_bad)
 {
 	const char *missing;
@@ -194,6 +264,8 @@ void auto_fit(struct auto_model *model, const char *path, const struct step_colu
 		model->kinds[i] = kind_of(model, i);
 		model->settings += model->kinds[i] == AUTO_NUMBER || model->kinds[i] == AUTO_WORD;
 	}
+	model->results.arena = &model->arena;
+	find_results(model);
 	model->is_step = fit_step(model, missing, skip_bad);
 	if (!model->is_step)
 		fit_formula(model, skip_bad);

@@ -1,5 +1,6 @@
 /* The options that the fitting commands share: see options.h. */
 #include "options.h"
+#include "data/identity.h"
 #include "model/enum_names.h"
 
 #include <float.h>
@@ -244,6 +245,36 @@ static void print_warning(void *context, const char *sentence)
 	warnx("%s", sentence);
 }
 
+void options_say_result(
+	struct sentences *said, const struct pm_fit_problem *problem, const struct identity *found)
+{
+	const char *others = "alone";
+
+	for (size_t i = 0; i < found->other_count; i++)
+		others = arena_format(said->arena, "%s %s",
+			i ? arena_format(said->arena, "%s and", others) : "with",
+			problem->columns[found->others[i]].name);
+	sentences_add(said,
+		"%s %s gives the time exactly: it is a result of the run, not a setting, and a model of it predicts nothing",
+		problem->columns[found->column].name, others);
+}
+
+static void warn_of_results(const struct pm_fit_problem *problem, const char *path)
+{
+	struct arena arena = {0};
+	struct sentences said = {.arena = &arena};
+
+	for (size_t i = 0; i < problem->column_count; i++) {
+		struct identity found;
+
+		if (identity_find(problem, i, &found))
+			options_say_result(&said, problem, &found);
+	}
+	for (size_t i = 0; i < said.count; i++)
+		warnx("%s: %s", path, said.items[i]);
+	arena_free(&arena);
+}
+
 void options_read_table(struct options *options, const char *path, struct observations *observations)
 {
 	struct csv csv;
@@ -263,6 +294,8 @@ void options_read_table(struct options *options, const char *path, struct observ
 			path, observations->skipped);
 	if (!options->quiet)
 		pm_fit_warn(&observations->train, &options->parameter, print_warning, NULL);
+	if (!options->quiet)
+		warn_of_results(&observations->train, path);
 }
 
 static int interrupted;

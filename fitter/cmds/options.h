@@ -3,7 +3,9 @@
 #define OPTIONS_H
 
 #include "cmd.h"
+#include "data/identity.h"
 #include "data/observations.h"
+#include "output/sentences.h"
 
 struct options {
 	struct description description;
@@ -50,5 +52,9 @@ void options_read_table(struct options *options, const char *path, struct observ
 
 /* The flag that Ctrl-C sets from here on; a second Ctrl-C ends the program. */
 const int *options_catch_interrupt(void);
+
+/* One more sentence: a column that is the time in other words. */
+void options_say_result(
+	struct sentences *said, const struct pm_fit_problem *problem, const struct identity *found);
 
 #endif

@@ -16,6 +16,9 @@ const struct option_row step_options_rows[] = {
 		"num_replicas, ranks; nodes: nodes, hosts; placement), or named:"},
 	{"time", STEP_OPTION_COLUMN + STEP_TIME, "COLUMN[,UNIT]",
 		"measured time of a step; UNIT s, ms, us or ns. Default unit: the name's ending"},
+	{"rate", STEP_OPTION_RATE, "COLUMN[,steps|samples]",
+		"instead: steps, or samples of all GPUs, a second, as published tables have. Default: steps where the "
+		"name has step or iter, else samples (images, sequences; of tokens the time is that of as many samples)"},
 	{"batch-column", STEP_OPTION_COLUMN + STEP_BATCH, "COLUMN", "batch size"},
 	{"batch-is", STEP_OPTION_BATCH_IS, "local|global",
 		"per GPU, or the total over all GPUs. Default: by the name; else local where a batch is no "
@@ -48,6 +51,19 @@ static void take_time(const struct command *command, struct step_columns *column
 	columns->names[STEP_TIME] = argument;
 }
 
+static void take_rate(const struct command *command, struct step_columns *columns, char *argument)
+{
+	char *comma = strchr(argument, ',');
+
+	if (comma)
+		*comma = '\0';
+	columns->names[STEP_TIME] = argument;
+	columns->is_rate = true;
+	columns->of_samples = comma ? strcmp(comma + 1, "samples") == 0 : !step_column_counts_steps(argument);
+	if (comma && !columns->of_samples && strcmp(comma + 1, "steps") != 0)
+		cmd_usage(command, "--rate %s,%s: expected steps or samples", argument, comma + 1);
+}
+
 bool step_options_take(
 	const struct command *command, struct step_columns *columns, int option, char *argument)
 {
@@ -55,6 +71,8 @@ bool step_options_take(
 		return false;
 	if (option == STEP_OPTION_COLUMN + STEP_TIME)
 		take_time(command, columns, argument);
+	else if (option == STEP_OPTION_RATE)
+		take_rate(command, columns, argument);
 	else if (option != STEP_OPTION_BATCH_IS)
 		columns->names[option - STEP_OPTION_COLUMN] = argument;
 	else if (strcmp(argument, "local") == 0)
@@ -127,6 +145,8 @@ static const char *note(const struct step_columns *columns, enum step_column col
 {
 	switch (column) {
 	case STEP_TIME:
+		if (columns->of_samples)
+			return "samples a second: the time is the whole batch over it, in s";
 		if (columns->is_rate)
 			return "steps a second: the time is one over, in s";
 		return columns->unit ? columns->unit : "unit unknown (--time COLUMN,UNIT)";

@@ -11,13 +11,15 @@ const char *const step_column_titles[STEP_COLUMNS] = {
 const char *const step_column_keys[STEP_COLUMNS] = {
 	"time", "batch", "gpus", "nodes", "placement", "exposed", "compute", "level"};
 
-#define NAMES 20 /* of a column, at most */
+#define NAMES 30 /* of a column, at most */
 
 /* Names, the likelier first; case does not matter. */
 static const char *const known[STEP_COLUMNS][NAMES] = {
 	[STEP_TIME] = {"time", "step_time", "iteration_ms", "iteration_time", "iter_time", "step_ms",
-		"step_s", "time_ms", "time_s", "time_us", "time_ns", "seconds", "seconds_per_step",
-		"step_seconds", "steps_per_s", "steps_per_second", "iterations_per_s"},
+		"step_s", "step_time_ms", "step_time_s", "iteration_time_ms", "time_ms", "time_s", "time_us",
+		"time_ns", "seconds", "seconds_per_step", "step_seconds", "elapsed_s", "elapsed_ms",
+		"elapsed", "duration", "duration_s", "duration_ms", "ms", "steps_per_s", "steps_per_second",
+		"iterations_per_s"},
 	[STEP_BATCH] = {"local_bsz", "gpu_batch", "local_batch", "local_batch_size", "per_gpu_batch",
 		"batch_per_gpu", "micro_batch", "batch", "batch_size", "batchsize", "bsz", "global_batch",
 		"global_batch_size", "total_batch"},
@@ -86,6 +88,9 @@ static const char *unit_of(const char *name)
 		if (length > end && strcasecmp(name + length - end, endings[i][0]) == 0)
 			return endings[i][1];
 	}
+	for (size_t i = 0; i < 4; i++)
+		if (strcasecmp(name, endings[i][1]) == 0)
+			return endings[i][1];
 	return strncasecmp(name, "seconds", 7) == 0 || strcasestr(name, "s_per_s") ? "s" : NULL;
 }
 
@@ -143,6 +148,24 @@ static const char *missing(const struct csv *csv, const char *what, const char *
 		csv->column_count, option);
 }
 
+bool step_column_counts_steps(const char *name)
+{
+	static const char *const steps[] = {"step", "iter"};
+
+	return has_word(name, steps, 2);
+}
+
+/* The column that looks like a throughput; NULL: none. */
+static const char *find_rate(const struct csv *csv)
+{
+	static const char *const rates[] = {"per_s", "throughput", "/s"};
+
+	for (size_t c = 0; c < csv->column_count; c++)
+		if (has_word(csv->names[c], rates, 3))
+			return csv->names[c];
+	return NULL;
+}
+
 const char *step_columns_find(
 	struct step_columns *columns, const struct csv *csv, bool with_time, struct arena *arena)
 {
@@ -156,14 +179,21 @@ const char *step_columns_find(
 		if (!name && (name = find(csv, (enum step_column)what)))
 			columns->names[what] = arena_format(arena, "%s", name);
 	}
+	if (with_time && !columns->names[STEP_TIME] && find_rate(csv))
+		return arena_format(arena,
+			"%s: no column for the measured time of a step among the %zu: name it with --time COLUMN[,UNIT], or "
+			"the throughput with --rate %s",
+			csv->path, csv->column_count, find_rate(csv));
 	if (with_time && !columns->names[STEP_TIME])
 		return missing(csv, "measured time of a step", "--time COLUMN[,UNIT]", arena);
 	if (!columns->names[STEP_BATCH])
 		return missing(csv, "batch", "--batch-column", arena);
 	if (!columns->names[STEP_GPUS] && !columns->names[STEP_PLACEMENT])
 		return missing(csv, "number of GPUs", "--gpu-column or --placement-column", arena);
-	columns->is_rate =
+	columns->is_rate |=
 		columns->names[STEP_TIME] && strcasestr(columns->names[STEP_TIME], "s_per_s") != NULL;
+	if (!columns->unit && columns->is_rate)
+		columns->unit = (char *)"s";
 	if (!columns->unit && columns->names[STEP_TIME] && unit_of(columns->names[STEP_TIME]))
 		columns->unit = arena_format(arena, "%s", unit_of(columns->names[STEP_TIME]));
 	decide_batch(columns, csv);

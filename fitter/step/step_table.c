@@ -103,7 +103,8 @@ static const char *read_row(const struct reader *r, size_t row, struct step_row 
 	if (bad)
 		return bad;
 	if (r->columns->is_rate)
-		to->row.time = 1 / to->row.time;
+		to->row.time = (r->columns->of_samples ? to->row.point.batch * to->row.point.gpus : 1) /
+			       to->row.time;
 	to->row.compute = compute_of(r, row, to->row.time);
 	to->level = arena_format(&r->table->arena, "%s", cell(r, row, STEP_LEVEL));
 	return NULL;

@@ -32,8 +32,10 @@ struct step_columns {
 	enum step_batch batch;
 	bool batch_guessed; /* neither name nor option says whether it is that of a GPU */
 	char *unit;         /* of times; NULL: not known */
-	bool is_rate;       /* the time's column has steps a second, by its name: the time is one over */
-	bool by_digit;      /* placements: a digit is a node */
+	bool is_rate; /* the time's column has steps a second, by its name or as told: the time is one over */
+	bool of_samples; /* or samples of all GPUs a second (or tokens: the time is then in units of a
+			    sample's) */
+	bool by_digit;   /* placements: a digit is a node */
 };
 
 struct step_row {
@@ -65,6 +67,9 @@ const char *step_columns_find(
 int step_table_read(struct step_table *table, const struct csv *csv, const struct step_columns *columns,
 	bool with_time, bool skip_bad);
 void step_table_free(struct step_table *table);
+
+/* Does a rate's name say steps or iterations? Else it counts samples. */
+bool step_column_counts_steps(const char *name);
 
 /* The enum step_column of a name that such tables use, -1: none. */
 int step_column_known(const char *name);

@@ -110,6 +110,35 @@ expect 'warning: rows with the same batch, GPUs and nodes differ by' "$pmfit" st
 "$pmfit" step runs.csv | grep 'rows with the same batch' && fail "a warning about repeated measurements"
 expect '"pmfit expression"' cat formula.json
 
+# Results of a run are no settings: by their names, or as they give the time with others; a rate is a time.
+awk 'BEGIN { srand(5); print "gpus,local_bsz,img,images_per_sec,peak_mem_mb,seen,step_time"
+	for (g = 1; g <= 8; g *= 2) for (b = 8; b <= 64; b *= 2) for (i = 128; i <= 384; i += 128) {
+		t = (0.01 + 2e-8 * b * i * i + 0.004 * log(g)) * (1 + 0.02 * rand())
+		printf "%d,%d,%d,%.2f,%d,%.3f,%.6f\n", g, b, i, g * b / t, 2000 + b * i, 100 * g * b / t, t } }' >results.csv
+expect 'seen with gpus and local_bsz gives the time exactly' "$pmfit" auto results.csv
+grep -q '^  settings  *img$' out.txt && grep -q '^  results, unused  *images_per_sec, peak_mem_mb, seen$' out.txt || { cat out.txt; fail "results"; }
+expect 'seen with gpus and batch gives the time exactly' "$pmfit" search --work 0.01 --time step_time --extrinsic gpus,batch,seen /dev/stdin <<END
+$(sed 's/local_bsz/batch/' results.csv)
+END
+awk -F, -v OFS=, 'NR == 1 { print $1, $2, $4 } $3 == 128 { print $1, $2, $4 }' results.csv >published.csv
+awk -F, -v OFS=, 'NR == 1 || $3 == 128 { print $1, $2, $7 }' results.csv >published_times.csv
+expect 'samples a second: the time is the whole batch over it' "$pmfit" step --rate images_per_sec -o published.json published.csv
+"$pmfit" step --time step_time,s -o published_times.json published_times.csv >/dev/null
+printf 'gpus,local_bsz\n16,32\n' >more.csv
+for model in published published_times; do "$pmfit" predict --csv $model.json more.csv 2>/dev/null | awk -F, 'NR == 2 { print $5 }'; done |
+	awk 'NR == 1 { t = $1 } NR == 2 { exit !($1 > 0.999 * t && $1 < 1.001 * t) }' || fail "a rate is not the time"
+status=1
+expect 'or the throughput with --rate images_per_sec' "$pmfit" step published.csv
+status=2
+expect 'expected steps or samples' "$pmfit" step --rate images_per_sec,frames published.csv
+status=0
+printf 'gpus,local_bsz,step_time_ms\n' >named.csv
+awk -F, 'NR > 1 { print $1 "," $2 "," 1000 * $3 }' published_times.csv >>named.csv
+for name in step_time_ms elapsed_ms duration_ms ms; do
+	sed "1s/step_time_ms/$name/" named.csv >name.csv
+	expect "time   $name (ms)" "$pmfit" step name.csv
+done
+
 # Repeated runs: the interval of a run and that of the mean of runs; nothing is repeated: none.
 awk 'BEGIN { srand(3); print "gpus,batch,step_time"
 	for (g = 1; g <= 4; g *= 2) for (b = 16; b <= 64; b *= 2) for (i = 0; i < 12; i++) {
