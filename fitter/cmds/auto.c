@@ -46,6 +46,7 @@ static void tabulate_taken(struct answer *answer)
 	take_kind(answer, AUTO_WORD, "level", "levels");
 	take_kind(answer, AUTO_CONSTANT, "constant", "constant");
 	take_kind(answer, AUTO_RESULT, "result", "results, unused");
+	take_kind(answer, AUTO_NEGATIVE, "negative", "below 0, unused");
 	take_kind(answer, AUTO_LABEL, "label", "labels, unused");
 }
 

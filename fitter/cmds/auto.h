@@ -14,6 +14,7 @@ enum auto_kind {
 	AUTO_WORD,     /* a setting with levels */
 	AUTO_CONSTANT, /* the same in all rows */
 	AUTO_RESULT,   /* another time, or a result of the run: by its name */
+	AUTO_NEGATIVE, /* numbers, some below 0: no power can be taken of them */
 	AUTO_LABEL,    /* another word in nearly every row */
 };
 

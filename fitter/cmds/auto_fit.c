@@ -97,7 +97,7 @@ static size_t count_different(const struct auto_model *m, size_t column)
 
 static enum auto_kind kind_of(const struct auto_model *m, size_t column)
 {
-	size_t different = count_different(m, column), numbers = 0;
+	size_t different = count_different(m, column), numbers = 0, negative = 0;
 	double number;
 
 	if (is_step_column(m, column))
@@ -107,9 +107,12 @@ static enum auto_kind kind_of(const struct auto_model *m, size_t column)
 	if (is_result(m->csv.names[column]))
 		return AUTO_RESULT;
 	for (size_t k = 0; k < m->csv.row_count; k++)
-		numbers += csv_number(cell(m, k, column), &number) == 0;
+		if (csv_number(cell(m, k, column), &number) == 0) {
+			numbers++;
+			negative += number < 0;
+		}
 	if (numbers == m->csv.row_count)
-		return AUTO_NUMBER;
+		return negative ? AUTO_NEGATIVE : AUTO_NUMBER;
 	return different > MOST_LEVELS || (double)different > LABEL_SHARE * (double)m->csv.row_count
 		       ? AUTO_LABEL
 		       : AUTO_WORD;
