@@ -10,7 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHANGED 0.01 /* logarithm of the time that counts as held */
+#define CHANGED 0.01  /* logarithm of the time that counts as held */
+#define NEAR_EDGE 0.8 /* of the greatest value: from there the slope at the edge is taken */
+#define STEEPER \
+	1.15 /* times that slope a formula may go on: a square beside a constant grows on to a square */
 
 /* What is known of a column beyond its data. */
 struct growth {
@@ -18,7 +21,8 @@ struct growth {
 	double doubt;        /* standard deviation of log T for a doubling */
 };
 
-static const struct growth other = {-HUGE_VAL, HUGE_VAL, 0.15};
+/* A power below the formula's own, where the data have not shown it: from no growth to work in proportion. */
+static const struct growth other = {0, 1, 0.15}, unknown = {-HUGE_VAL, HUGE_VAL, 0.15};
 
 static const struct growth *growth_of(const struct pm_fit_model_column *column)
 {
@@ -26,7 +30,7 @@ static const struct growth *growth_of(const struct pm_fit_model_column *column)
 	int known = step_column_known(column->name);
 
 	if (!(column->least > 0) || role_has_levels(column->role) || column->role == PM_FIT_OFFSET)
-		return &other;
+		return &unknown;
 	return known == STEP_BATCH   ? &batch
 	       : known == STEP_GPUS  ? &gpus
 	       : known == STEP_NODES ? &nodes
@@ -39,7 +43,8 @@ struct question {
 	struct pm_fit_problem problem;
 	struct pm_fit_column *columns;
 	double **values;
-	double *edge, *times, *from, *to; /* logarithms of times */
+	double *edge, *times, *from, *to,
+		*near; /* logarithms of times; near: a little inside the upper edge */
 	struct beyond *beyond;
 	double *widening; /* square of what is added to the interval's half, in logarithms */
 };
@@ -94,11 +99,13 @@ static int extend(struct question *q, const struct pm_fit_problem *problem, size
 	const struct pm_fit_model_column *column = model_column(q, i);
 	const struct growth *growth = column ? growth_of(column) : NULL;
 	double range = column && column->least > 0 ? log(column->greatest / column->least) : 0;
+	double near = column ? fmax(column->least, NEAR_EDGE * column->greatest) : 0;
 	int status = growth ? ask(q, i, problem->columns[i].values, q->times) : 0;
 
 	if (status == 0 && growth && range > 0) {
 		status = ask_constant(q, i, column->least, q->from);
 		status = status ? status : ask_constant(q, i, column->greatest, q->to);
+		status = status ? status : ask_constant(q, i, near, q->near);
 	}
 	for (size_t k = 0; growth && status == 0 && k < problem->sample_count; k++) {
 		double x = problem->columns[i].values[k], edge = edge_of(column, x);
@@ -109,8 +116,18 @@ static int extend(struct question *q, const struct pm_fit_problem *problem, size
 		ratio = x > 0 && edge > 0 ? log(x / edge) : 0;
 		slope = range > 0 ? (q->to[k] - q->from[k]) / range : 0;
 		if (ratio != 0 && isfinite(growth->upper)) {
-			double least = fmin(growth->lower, slope) * ratio, most = growth->upper * ratio;
+			double least = fmin(growth->lower, slope), most = growth->upper;
 
+			if (growth == &other) {
+				double last =
+					STEEPER * (q->to[k] - q->near[k]) / log(column->greatest / near);
+
+				least = fmin(least, last) * ratio;
+				most = fmax(most, last) * ratio;
+			} else {
+				least *= ratio;
+				most *= ratio;
+			}
 			held = fmin(fmax(grown, fmin(least, most)), fmax(least, most));
 		}
 		q->beyond->times[k] += held;
@@ -190,7 +207,7 @@ int beyond_predict(struct beyond *beyond, const struct pm_fit_model *model,
 		malloc((count + 1) * sizeof(double)), 0, 0, PM_FIT_INTERVAL_NONE};
 	q.columns = calloc(columns + 1, sizeof(*q.columns));
 	q.values = calloc(columns + 1, sizeof(*q.values));
-	q.edge = calloc(4 * (count + 1), sizeof(double));
+	q.edge = calloc(5 * (count + 1), sizeof(double));
 	q.widening = calloc(count + 1, sizeof(double));
 	status = beyond->times && beyond->low && beyond->high && q.columns && q.values && q.edge && q.widening
 			 ? 0
@@ -199,6 +216,7 @@ int beyond_predict(struct beyond *beyond, const struct pm_fit_model *model,
 		q.times = q.edge + count + 1;
 		q.from = q.times + count + 1;
 		q.to = q.from + count + 1;
+		q.near = q.to + count + 1;
 		memcpy(q.columns, problem->columns, columns * sizeof(*q.columns));
 		q.problem.columns = q.columns;
 		status = ask_edge(&q, problem, confidence);

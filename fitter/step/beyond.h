@@ -7,9 +7,12 @@
  *     GPUs     0 .. 0.35       an exchange that grows slowly
  *     nodes    -0.35 .. 0.35
  *
+ *     others   0 .. 1          or 1.15 times the formula's own slope at the edge: a square goes on as a
+ * square, but a cube that a constant hid between the measured values does not begin beyond them
+ *
  * Lower bounds give way to the formula's own mean slope over the data, so that times of an epoch, which fall
  * with GPUs, go on falling as fast as they did. Batch, GPUs and nodes are known by their columns' names
- * (step_table.h); columns of other names are not held. Intervals widen with the doublings beyond, and by half
+ * (step_table.h). Intervals widen with the doublings beyond, and by half
  * of what was held back.
  */
 #ifndef BEYOND_H

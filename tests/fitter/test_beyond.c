@@ -1,7 +1,7 @@
 /*
  * Formulas beyond their data: growth with GPUs, nodes and batch is held within what steps do, times that fall
- * go on falling, columns of other names and rows inside are left as the formula has them, and intervals
- * widen.
+ * go on falling, columns of other names go on as steeply as at the edge of the data and no steeper, rows
+ * inside are left as the formula has them, and intervals widen.
  */
 #include "../analyzer/check.h"
 #include "step/beyond.h"
@@ -64,8 +64,37 @@ static void check(const char *name, double power, double most)
 	}
 }
 
+/* A cube that a constant hides in the data, t = 100 + 0.01 x^3 for x of 1 to 10, is not let loose at 1000. */
+static void check_hidden(void)
+{
+	double values[ROWS], measured[ROWS], asked = 1000;
+	struct pm_fit_column column = {"params", PM_FIT_INTRINSIC, values, 0, NULL};
+	struct pm_fit_problem problem = {ROWS, 1, &column, measured, "s"};
+	struct pm_fit_parameter parameter;
+	struct pm_fit_model *model = NULL;
+	struct beyond beyond;
+
+	for (size_t k = 0; k < ROWS; k++) {
+		values[k] = 1 + (double)(k % 10);
+		measured[k] = 100 + 0.01 * pow(values[k], 3);
+	}
+	pm_fit_defaults(&parameter);
+	parameter.run_count = 2;
+	CHECK(pm_fit(&problem, &parameter, &model) == 0, "no model");
+	column.values = &asked;
+	problem.sample_count = 1;
+	problem.time = NULL;
+	CHECK(beyond_predict(&beyond, model, &problem, 0.95) == 0, "no prediction");
+	CHECK(beyond.held == 1 && beyond.times[0] > 110 && beyond.times[0] < 110 * 100 * 1.1 &&
+			beyond.high[0] > 4 * beyond.times[0],
+		"%zu held, %g to %g", beyond.held, beyond.times[0], beyond.high[0]);
+	beyond_free(&beyond);
+	pm_fit_free(model);
+}
+
 int main(void)
 {
+	check_hidden();
 	check("gpus", 1.2, 0.35);
 	check("num_nodes", 0.9, 0.35);
 	check("local_bsz", 1.6, 1);
