@@ -192,9 +192,9 @@ static void say_formula(struct answer *answer)
 	sentences_add(&answer->sentences,
 		"Between the measured rows: %s, because rows left out at random were missed by %.1f%% (+- %.1f) on average.",
 		verdict(m->held_out), 100 * m->held_out, 100 * m->held_out_error);
-	sentences_add(&answer->sentences,
-		"Beyond the measured ranges: do not rely on them, because nothing was left out to see; growth is held within "
-		"what steps do for columns named as batch, GPUs or nodes, and intervals widen.");
+	for (size_t i = 0; i < m->beyond_count; i++)
+		add_error(answer, m->beyond[i].name, m->beyond[i].error, m->beyond[i].tried);
+	formula_say_beyond(&answer->sentences, m->beyond, m->beyond_count);
 	sentences_add(&answer->sentences, "%s: %zu constants rest on %zu rows.",
 		rows >= 20 * m->constants ? "The estimate of the error is sound"
 					  : "The estimate of the error is too small by up to half",

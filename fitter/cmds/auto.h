@@ -2,7 +2,7 @@
 #ifndef AUTO_H
 #define AUTO_H
 
-#include "expression/expression_search.h"
+#include "formula_words.h"
 #include "output/sentences.h"
 #include "pm_fit.h"
 #include "step_options.h"
@@ -31,6 +31,8 @@ struct auto_model {
 	size_t constants;                /* of the formula */
 	double held_out, held_out_error; /* its relative error on rows that were left out, and the standard
 					    error of that */
+	struct formula_beyond beyond[EXPRESSION_COLUMNS];
+	size_t beyond_count;
 	struct arena arena;
 };
 

@@ -180,6 +180,10 @@ static void fit_formula(struct auto_model *m, bool skip_bad)
 		    &m->formula, &search.results[search.chosen].expression, &terms, &observations.train) < 0)
 		errx(1, "out of memory");
 	m->constants = search.results[search.chosen].expression.constant_count;
+	m->beyond_count =
+		formula_beyond(&search.results[search.chosen], &terms, &observations.train, m->beyond);
+	for (size_t i = 0; i < m->beyond_count; i++)
+		m->beyond[i].name = arena_format(&m->arena, "%s", m->beyond[i].name);
 	m->held_out = search.results[search.chosen].held_out;
 	m->held_out_error = search.results[search.chosen].error;
 	expression_search_free(&search);

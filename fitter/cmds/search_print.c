@@ -1,4 +1,5 @@
 /* What pmfit search prints: the front as a table, and in text why one formula of it is taken. */
+#include "formula_words.h"
 #include "search.h"
 #include "model/expression_model.h"
 #include "model/model_file.h"
@@ -51,6 +52,17 @@ static char *text_of(const struct search_answer *a, size_t result)
 	return text;
 }
 
+/* No formula with fewer constants is within the best's standard error. */
+static bool is_fewest(const struct search_answer *a)
+{
+	const struct expression_result *best = &a->search.results[a->search.best];
+
+	for (size_t i = 0; i < a->taken; i++)
+		if (a->search.results[i].held_out <= best->held_out + best->error)
+			return false;
+	return true;
+}
+
 static void say_why(const struct search_answer *a, struct sentences *said)
 {
 	const struct expression_result *best = &a->search.results[a->search.best],
@@ -64,17 +76,23 @@ static void say_why(const struct search_answer *a, struct sentences *said)
 			"Selected: the best on held-out rows; no formula with fewer constants is within its "
 			"standard error (%.3g).",
 			search_shown(a, best->error));
-	else if (taken->excess > best->error)
+	else if (taken->excess > best->error && taken->excess < 1e-4)
 		sentences_add(said,
 			"Selected: the best has %zu constants; this one is worse by %.3g, less than one "
 			"millionth of the time.",
 			best->expression.constant_count, search_shown(a, taken->excess));
+	else if (taken->excess > best->error)
+		sentences_add(said,
+			"Selected: the best has %zu constants; this one is worse by %.3g, which these rows are too few for by "
+			"the Bayesian information criterion (of held-out errors; constants and factors count).",
+			best->expression.constant_count, search_shown(a, taken->excess));
 	else
 		sentences_add(said,
 			"Selected: the best has %zu constants; this one is worse by %.3g, within the best's "
-			"standard error (%.3g); none with fewer constants is.",
+			"standard error (%.3g); none with fewer constants is%s.",
 			best->expression.constant_count, search_shown(a, taken->excess),
-			search_shown(a, best->error));
+			search_shown(a, best->error),
+			is_fewest(a) ? "" : ", but for those that miss the largest values by twice as much");
 }
 
 /* All that was chosen by the rows: constants, and the powers that were fixed at one of a few numbers. */
@@ -167,6 +185,15 @@ static void say_expected(const struct search_answer *a, struct sentences *said)
 			rows);
 }
 
+static void say_beyond(const struct search_answer *a, struct sentences *said)
+{
+	struct formula_beyond beyond[EXPRESSION_COLUMNS];
+	size_t count =
+		formula_beyond(&a->search.results[a->taken], &a->terms, &a->observations->train, beyond);
+
+	formula_say_beyond(said, beyond, count);
+}
+
 static void say_unused(const struct search_answer *a, struct sentences *said)
 {
 	const char *text = "Unused columns:", *gap = " ";
@@ -189,8 +216,10 @@ static void say_extent(const struct search_answer *a, struct sentences *said)
 	sentences_add(said, "%s: %zu samples to fit, %zu to test%s%s", a->path, train->sample_count,
 		a->observations->test.sample_count, train->time_unit ? "; times in " : "",
 		train->time_unit ? train->time_unit : "");
-	sentences_add(said, "%zu fits of formulas in %zu rounds, %.1f s; %s.", a->search.candidates,
-		a->search.rounds, a->search.seconds,
+	sentences_add(said, "%zu fits of formulas in %zu rounds%s; %s.", a->search.candidates,
+		a->search.rounds,
+		a->choices->form == PRINT_TEXT ? arena_format(said->arena, ", %.1f s", a->search.seconds)
+					       : "", /* files are the same from run to run */
 		a->search.interrupted ? "interrupted"
 		: a->search.complete  ? "no change improves the result"
 				      : "the work budget is spent");
@@ -229,7 +258,6 @@ static void print_answer_json(const struct search_answer *a, const struct result
 	cJSON_AddNumberToObject(root, "samples_tested", (double)a->observations->test.sample_count);
 	cJSON_AddNumberToObject(root, "fits", (double)a->search.candidates);
 	cJSON_AddNumberToObject(root, "rounds", (double)a->search.rounds);
-	cJSON_AddNumberToObject(root, "seconds", a->search.seconds);
 	cJSON_AddBoolToObject(root, "complete", a->search.complete);
 	cJSON_AddBoolToObject(root, "interrupted", a->search.interrupted);
 	array = cJSON_AddArrayToObject(root, "front");
@@ -259,6 +287,8 @@ void search_print(const struct search_answer *a)
 	report_expression(&a->search.results[a->taken].expression, &a->terms, &result.formula);
 	say_why(a, &result.said);
 	say_expected(a, &result.said);
+	if (a->choices->settings.cost == EXPRESSION_RELATIVE)
+		say_beyond(a, &result.said);
 	say_unused(a, &result.said);
 	if (a->choices->form == PRINT_TEXT)
 		print_answer(a, &result);

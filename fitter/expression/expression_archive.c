@@ -15,6 +15,11 @@
 #define LAST 60
 #define FOLD 15
 #define STREAM_FOLDS 202
+/* Where the largest value of a column is left out: the fewest values, and the largest share of the samples.
+ */
+#define LEAST_VALUES 4
+#define MOST_TAIL 0.4
+#define ALIKE_BEYOND 2 /* times the least error beyond: from there a formula is left out */
 
 void archive_init(struct archive *archive, size_t most)
 {
@@ -138,6 +143,8 @@ struct finish {
 	size_t result_count, *fold;                    /* of each sample */
 	struct expression_rows all, *inside, *outside; /* by fold */
 	size_t **outside_samples;
+	struct expression_rows *below,
+		*tails; /* of each number, without its largest value and those samples */
 };
 
 static void fit_result(void *context, size_t index)
@@ -167,6 +174,79 @@ static void fit_fold(void *context, size_t index)
 		result->losses[f->outside_samples[fold][k]] =
 			expression_loss(f->settings->cost, rows->time[k], exp(logs[at]) + rows->offset[k]);
 	}
+}
+
+static void fit_tail(void *context, size_t index)
+{
+	struct finish *f = context;
+	size_t columns = f->all.terms->number_count, i = index % columns;
+	struct expression_result *result = &f->results[index / columns];
+	const struct expression_rows *rows = &f->tails[i];
+	struct expression e = result->expression;
+	double logs[EXPRESSION_BLOCK], sum = 0;
+
+	result->beyond[i] = NAN;
+	if (!rows->count)
+		return;
+	expression_fit(&e, &f->below[i], f->settings->cost, 0, FOLD);
+	for (size_t k = 0; k < rows->count; k++) {
+		size_t at = k % EXPRESSION_BLOCK, left = rows->count - k;
+
+		if (at == 0)
+			expression_logs(
+				&e, rows, k, left < EXPRESSION_BLOCK ? left : EXPRESSION_BLOCK, logs, NULL);
+		sum += expression_loss(f->settings->cost, rows->time[k], exp(logs[at]) + rows->offset[k]);
+	}
+	result->beyond[i] = sum / (double)rows->count;
+}
+
+/* The samples in two parts, by whether they have the largest value of a number: it takes some values, and not
+ * most samples have that. */
+static int cut_tail(struct finish *f, const struct expression_terms *terms,
+	const struct pm_fit_problem *problem, size_t number, size_t *order)
+{
+	const double *logs = f->all.logs + number * f->all.count;
+	size_t count = f->all.count, below = 0, above = 0, values = 0;
+	double largest = -HUGE_VAL, last = -HUGE_VAL;
+
+	for (size_t k = 0; k < count; k++)
+		largest = fmax(largest, logs[k]);
+	for (; values < LEAST_VALUES; values++) {
+		double next = HUGE_VAL;
+
+		for (size_t k = 0; k < count; k++)
+			if (logs[k] > last + 1e-9)
+				next = fmin(next, logs[k]);
+		if (!(next < HUGE_VAL))
+			break;
+		last = next;
+	}
+	for (size_t k = 0; k < count; k++)
+		if (logs[k] < largest - 1e-9)
+			order[below++] = k;
+		else
+			order[count - ++above] = k;
+	if (values < LEAST_VALUES || (double)above > MOST_TAIL * (double)count)
+		return 0;
+	return expression_rows_init(&f->below[number], terms, problem, order, below)
+		       ? -ENOMEM
+		       : expression_rows_init(&f->tails[number], terms, problem, order + below, above);
+}
+
+static int cut_tails(
+	struct finish *f, const struct expression_terms *terms, const struct pm_fit_problem *problem)
+{
+	size_t *order = malloc((problem->sample_count + 1) * sizeof(*order));
+	int status = 0;
+
+	f->below = calloc(terms->number_count + 1, sizeof(*f->below));
+	f->tails = calloc(terms->number_count + 1, sizeof(*f->tails));
+	if (!order || !f->below || !f->tails)
+		status = -ENOMEM;
+	for (size_t i = 0; i < terms->number_count && status == 0; i++)
+		status = cut_tail(f, terms, problem, i, order);
+	free(order);
+	return status;
 }
 
 static double mean_of(const double *values, const double *less, size_t count, double *error)
@@ -251,24 +331,60 @@ static void unsplit(struct finish *f)
 		if (f->outside_samples)
 			free(f->outside_samples[i]);
 	}
+	for (size_t i = 0; f->all.terms && i < f->all.terms->number_count; i++) {
+		if (f->below)
+			expression_rows_free(&f->below[i]);
+		if (f->tails)
+			expression_rows_free(&f->tails[i]);
+	}
+	free(f->below);
+	free(f->tails);
 	free(f->inside);
 	free(f->outside);
 	free(f->outside_samples);
 	expression_rows_free(&f->all);
 }
 
+static double parts_of(const struct expression *e)
+{
+	size_t parts = e->node_count;
+
+	for (size_t n = 0; n < e->node_count; n++)
+		parts += e->nodes[n].factor_count;
+	return (double)parts;
+}
+
+/* Of results with as many constants: the one with the fewest parts that is not worse than the best of them by
+ * more than the standard error of the difference. Parts that no left-out sample notices go so: powers at
+ * usual numbers are no constants. */
+static size_t simplest(const struct expression_result *results, size_t begin, size_t end, size_t samples)
+{
+	size_t best = begin, taken;
+
+	for (size_t j = begin; j < end; j++)
+		if (results[j].held_out < results[best].held_out)
+			best = j;
+	taken = best;
+	for (size_t j = begin; j < end; j++) {
+		double error, more = mean_of(results[j].losses, results[best].losses, samples, &error);
+
+		if (more <= error && parts_of(&results[j].expression) < parts_of(&results[taken].expression))
+			taken = j;
+	}
+	return taken;
+}
+
 /* Those that no other with as few or fewer constants is as good as, by held-out loss. */
-static void keep_front(struct expression_search *search)
+static void keep_front(struct expression_search *search, size_t samples)
 {
 	size_t kept = 0, i = 0;
 
 	while (i < search->result_count) {
-		size_t constants = search->results[i].expression.constant_count, best = i, j = i;
+		size_t constants = search->results[i].expression.constant_count, best, j = i;
 
-		for (; j < search->result_count && search->results[j].expression.constant_count == constants;
-			j++)
-			if (search->results[j].held_out < search->results[best].held_out)
-				best = j;
+		while (j < search->result_count && search->results[j].expression.constant_count == constants)
+			j++;
+		best = simplest(search->results, i, j, samples);
 		for (; i < j; i++)
 			if (i == best && (kept == 0 || search->results[i].held_out <
 							       search->results[kept - 1].held_out))
@@ -293,21 +409,52 @@ static double least_difference(enum expression_cost cost, const struct pm_fit_pr
 					     : 1e-12 * mean * mean;
 }
 
+/* Of the logarithm of held-out loss, with Laplace's distribution about the formula. A form is chosen among
+ * many, so that its parts count as its constants do. */
+static double criterion(const struct expression_result *result, double least, size_t samples)
+{
+	double n = (double)samples;
+
+	return 2 * n * log(fmax(result->held_out, least)) +
+	       ((double)result->expression.constant_count + parts_of(&result->expression)) * log(n);
+}
+
 static void choose(
 	struct expression_search *search, const struct pm_fit_problem *problem, enum expression_cost cost)
 {
 	const struct expression_result *best = &search->results[search->result_count - 1];
-	double room = fmax(best->error, least_difference(cost, problem));
+	double least = least_difference(cost, problem), room = fmax(best->error, least), nearest = HUGE_VAL;
+	size_t samples = problem->sample_count, by_criterion = 0;
 
 	search->best = search->chosen = search->result_count - 1;
 	for (size_t i = search->result_count; i-- > 0;) {
 		struct expression_result *result = &search->results[i];
 
-		result->excess =
-			mean_of(result->losses, best->losses, problem->sample_count, &result->excess_error);
+		result->excess = mean_of(result->losses, best->losses, samples, &result->excess_error);
+		if (criterion(result, least, samples) <=
+			criterion(&search->results[by_criterion], least, samples))
+			by_criterion = i;
 		if (result->held_out <= best->held_out + room)
+			nearest = fmin(
+				nearest, isfinite(result->worst_beyond) ? result->worst_beyond : HUGE_VAL);
+	}
+	for (size_t i = search->result_count; i-- > 0;) {
+		const struct expression_result *result = &search->results[i];
+
+		if (result->held_out <= best->held_out + room &&
+			!(result->worst_beyond > ALIKE_BEYOND * fmax(nearest, best->held_out)))
 			search->chosen = i;
 	}
+	if (by_criterion < search->chosen)
+		search->chosen = by_criterion;
+}
+
+static void set_worst(struct expression_result *result, size_t numbers)
+{
+	result->worst_beyond = NAN;
+	for (size_t i = 0; i < numbers; i++)
+		result->worst_beyond =
+			fmax(result->worst_beyond, result->beyond[i]); /* a NAN is the lesser */
 }
 
 int archive_choose(const struct archive *archive, struct expression_search *search,
@@ -318,6 +465,7 @@ int archive_choose(const struct archive *archive, struct expression_search *sear
 	size_t count = problem->sample_count, width = settings->seconds > 0 ? 1 : ARCHIVE_WIDTH;
 	int status = split(&f, search->terms, problem);
 
+	status = status ? status : cut_tails(&f, search->terms, problem);
 	search->results = calloc((settings->constants + 1) * ARCHIVE_WIDTH, sizeof(*search->results));
 	if (!search->results)
 		status = -ENOMEM;
@@ -334,10 +482,14 @@ int archive_choose(const struct archive *archive, struct expression_search *sear
 	if (status == 0) {
 		parallel_each(search->result_count, settings->thread_count, fit_result, &f);
 		parallel_each(search->result_count * settings->folds, settings->thread_count, fit_fold, &f);
-		for (size_t i = 0; i < search->result_count; i++)
+		parallel_each(search->result_count * search->terms->number_count, settings->thread_count,
+			fit_tail, &f);
+		for (size_t i = 0; i < search->result_count; i++) {
+			set_worst(&search->results[i], search->terms->number_count);
 			search->results[i].held_out =
 				mean_of(search->results[i].losses, NULL, count, &search->results[i].error);
-		keep_front(search);
+		}
+		keep_front(search, count);
 		choose(search, problem, settings->cost);
 	}
 	unsplit(&f);

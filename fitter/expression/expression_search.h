@@ -4,9 +4,13 @@
  * For every number of constants it keeps a few expressions. In turn the best that has not been is changed in
  * every way (expression_grow.h); all of these are fitted to a few samples, the promising ones to more, and
  * take their places. When nothing is left to change, or the work is used up, those that are kept
- * are fitted to all samples and measured by cross-validation. What is chosen is the one with the fewest
- * constants that is no worse than the best by more than the standard error of the best (the rule of Breiman,
- * Friedman, Olshen and Stone), or by no more than a millionth of the time. The test takes no part in it.
+ * are fitted to all samples and measured by cross-validation; the largest value of each number's column is
+ * left out in turn, too. Of as many constants the simplest is kept that is not worse than the best of them by
+ * more than the standard error of their difference. What is chosen is the one with the fewest constants that
+ * is no worse than the best by more than the standard error of the best (the rule of Breiman, Friedman,
+ * Olshen and Stone), or by no more than a millionth of the time; or the one that the Bayesian information
+ * criterion takes, where that has fewer. Of those it leaves out the ones that miss the largest values by
+ * twice what another of them does. The test takes no part in it.
  */
 #ifndef EXPRESSION_SEARCH_H
 #define EXPRESSION_SEARCH_H
@@ -41,6 +45,9 @@ struct expression_result {
 	double excess,
 		excess_error; /* over the best: mean difference of the losses, and its standard error */
 	double *losses;       /* of each sample when it was held out */
+	double beyond[EXPRESSION_COLUMNS]; /* mean loss of the samples with the number's largest value, when
+					      these were left out; NAN: it takes too few values */
+	double worst_beyond;               /* the greatest of them; NAN: none */
 };
 
 struct expression_search {

@@ -51,17 +51,19 @@ try() { # name, table, description; then options of the search
 	name=$1 table=$2
 	printf '%s\n' "$3" >"$scratch/columns.txt"
 	shift 3
+	begun=$(date +%s.%N)
 	"$pmfit" search -q --skip-bad -d "$scratch/columns.txt" --json "$@" "$table" >"$scratch/found.json" 2>/dev/null
+	seconds=$(echo "$(date +%s.%N) - $begun" | bc)
 	"$pmfit" baselines -q --skip-bad -d "$scratch/columns.txt" --only forest,forest-log,svr --seeds 3 --csv "$table" \
 		>"$scratch/others.csv" 2>/dev/null
-	python3 - "$name" "$scratch/found.json" "$scratch/others.csv" "$scratch/formulas" <<'END'
+	python3 - "$name" "$scratch/found.json" "$scratch/others.csv" "$scratch/formulas" "$seconds" <<'END'
 import csv, json, sys
-name, found, others, formulas = sys.argv[1:]
+name, found, others, formulas, seconds = sys.argv[1:]
 found = json.load(open(found))
 mape = {row["method"]: float(row["mape"]) for row in csv.DictReader(open(others)) if row["set"] == "test"}
 taken = next(r for r in found["front"] if r["taken"])
 print("%-22s %9d %8.2f %8.4f %9.2f %9.2f %9.2f %8.1f" % (name, taken["constants"], taken["test"]["mape"], taken["test"]["r2"],
-    mape["forest"], mape["forest-log"], mape["svr"], found["seconds"]))
+    mape["forest"], mape["forest-log"], mape["svr"], float(seconds)))
 open(formulas, "a").write("%s: time = %s\n" % (name, taken["formula"]))
 END
 }

@@ -178,7 +178,7 @@ import csv, json, sys
 rows, found = list(csv.DictReader(open(sys.argv[1]))), json.load(open(sys.argv[2]))
 assert found["cost_unit"] == "%" and len(rows) == len(found["front"]) > 1
 assert found["formula"][0] == [item["formula"] for item in found["front"] if item["taken"]][0], found["formula"]
-starts = ["table.csv: 150 samples to fit, 50 to test", "", "Selected: ", "Expected on new rows: ", "Unused columns: "]
+starts = ["table.csv: 150 samples to fit, 50 to test", "", "Selected: ", "Expected on new rows: ", "Beyond the measured ranges: ", "Unused columns: "]
 assert all(said.startswith(start) for said, start in zip(found["sentences"], starts, strict=False)), found["sentences"]
 assert len(found["sentences"]) >= 4, found["sentences"]
 for row, item in zip(rows, found["front"]):

@@ -120,6 +120,18 @@ grep -q '^  settings  *img$' out.txt && grep -q '^  results, unused  *images_per
 expect 'seen with gpus and batch gives the time exactly' "$pmfit" search --work 0.01 --time step_time --extrinsic gpus,batch,seen /dev/stdin <<END
 $(sed 's/local_bsz/batch/' results.csv)
 END
+# Three terms come out as three or four constants, and how far the largest values were missed is said.
+"$pmfit" search -q --work 2 --time step_time --extrinsic gpus,local_bsz,img --json results.csv 2>/dev/null >simple.json
+python3 - simple.json <<'END' || fail "superfluous terms"
+import json, sys
+found = json.load(open(sys.argv[1]))
+taken, = [row for row in found["front"] if row["taken"]]
+assert 3 <= taken["constants"] <= 4 and taken["held_out"] < 2, taken
+said, = [said for said in found["sentences"] if said.startswith("Beyond the measured ranges")]
+assert "gpus (2 times the next) by " in said and "local_bsz (2 times the next) by " in said, said
+assert "seconds" not in found, found.keys()
+END
+"$pmfit" search -q --work 2 --time step_time --extrinsic gpus,local_bsz,img --json results.csv 2>/dev/null | cmp -s - simple.json || fail "another file from the same table"
 awk -F, -v OFS=, 'NR == 1 { print $1, $2, $4 } $3 == 128 { print $1, $2, $4 }' results.csv >published.csv
 awk -F, -v OFS=, 'NR == 1 || $3 == 128 { print $1, $2, $7 }' results.csv >published_times.csv
 expect 'samples a second: the time is the whole batch over it' "$pmfit" step --rate images_per_sec -o published.json published.csv
