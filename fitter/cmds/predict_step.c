@@ -56,7 +56,7 @@ static void read_table(const struct step_model *model, struct csv *csv, struct s
 	for (size_t c = 0; c < STEP_COLUMNS; c++)
 		if (model->columns.names[c] && csv_find(csv, model->columns.names[c]) >= 0)
 			columns->names[c] = model->columns.names[c];
-	if (columns->names[STEP_BATCH])
+	if (columns->names[STEP_BATCH] || !model->columns.names[STEP_BATCH])
 		columns->batch = model->columns.batch;
 	if (columns->names[STEP_TIME])
 		columns->unit = model->columns.unit;
@@ -67,7 +67,7 @@ static void read_table(const struct step_model *model, struct csv *csv, struct s
 	bad = step_columns_find(columns, csv, choices->time != NULL, arena);
 	if (bad)
 		errx(1, "%s", bad);
-	if (columns->batch_guessed)
+	if (columns->batch_guessed && columns->names[STEP_BATCH])
 		warnx("%s: %s is taken for samples on %s", csv->path, columns->names[STEP_BATCH],
 			columns->batch == STEP_BATCH_LOCAL
 				? "each GPU"

@@ -201,6 +201,12 @@ void step_options_taken_step(struct print_table *taken, const struct step_column
 			step_options_taken_row(taken, step_column_keys[c], step_column_titles[c],
 				(const char *const[]){columns->names[c]}, 1,
 				note(columns, (enum step_column)c));
+	if (!columns->names[STEP_BATCH])
+		step_options_taken_row(taken, step_column_keys[STEP_BATCH], step_column_titles[STEP_BATCH],
+			NULL, 0,
+			columns->batch == STEP_BATCH_GLOBAL
+				? "no such column: the whole batch is taken to be the same in all rows (--batch-is)"
+				: "no such column: that of each GPU is taken to be the same in all rows (--batch-is)");
 	if (!columns->names[STEP_NODES] && !columns->names[STEP_PLACEMENT])
 		step_options_taken_row(taken, step_column_keys[STEP_NODES], step_column_titles[STEP_NODES],
 			NULL, 0, "no such column: all GPUs on one node is assumed");

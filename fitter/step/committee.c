@@ -7,9 +7,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define FEW_BATCHES 3      /* from which a line cannot be distinguished from a bend */
-#define LINEAR_REACH 1.5   /* doublings of GPUs */
-#define LEAST_ERROR 0.005  /* candidates better than this are equally good */
+#define FEW_BATCHES 3     /* from which a line cannot be distinguished from a bend */
+#define LINEAR_REACH 1.5  /* doublings of GPUs */
+#define LEAST_ERROR 0.005 /* candidates better than this are equally good */
+#define CHANCE 0.03
 #define NEAR 1.0           /* doublings in which the weight of a near deviation falls by e */
 #define PRIOR_ROWS 8       /* as many rows with the common deviation count at each point */
 #define NORMAL_DEGREES 1e6 /* at which Student's t is the normal distribution */
@@ -24,7 +25,7 @@ static const double powers[COMMITTEE_REGIONS] = {4, 4, 2, 4};
 
 size_t candidate_forms(const struct candidate *candidate)
 {
-	return candidate->is_constant ? 0 : candidate->is_linear ? 1 : FORM_EXCHANGES;
+	return candidate->is_constant ? 0 : candidate->is_linear || candidate->is_short ? 1 : FORM_EXCHANGES;
 }
 
 double candidate_log(const struct candidate *candidate, const struct form_point *point, double *spread)
@@ -149,7 +150,13 @@ double committee_scale(const struct committee *committee, const struct form_poin
 		if (weight > 0)
 			sum += weight * committee->deviation[k] * committee->deviation[k];
 	}
-	return sum / rows;
+	/* Few that are met by chance tell nothing of the next. */
+	return committee->count < COMMITTEE_FEW ? fmax(sum / rows, 1) : sum / rows;
+}
+
+double committee_chance(const struct committee *committee)
+{
+	return committee->count < COMMITTEE_FEW ? CHANCE * CHANCE : 0;
 }
 
 double committee_noise(const struct committee *committee, const struct form_point *point)
@@ -257,6 +264,7 @@ void committee_predict(const struct committee *committee, const struct form_poin
 	place.outside = answer->outside;
 	place.more_gpus = beyond(point->gpus, 0, committee->greatest.gpus);
 	mean = committee_combine(committee, &votes, &place, &variance);
+	variance += committee_chance(committee);
 	if (answer->outside)
 		variance += committee_doubt(point, &committee->least, &committee->greatest);
 	noise = committee_noise(committee, point) * (is_measured(committee, point) ? 1 : committee->repeated);

@@ -25,7 +25,7 @@
 
 #include <stdbool.h>
 
-#define COMMITTEE_CANDIDATES 10
+#define COMMITTEE_CANDIDATES 16
 #define COMMITTEE_FOLDS 5 /* at random; those that leave out the largest come on top */
 #define COMMITTEE_CUTS 5  /* at most, where a column's largest values are left out */
 
@@ -40,8 +40,10 @@ enum committee_region {
 struct candidate {
 	bool is_constant; /* the same time everywhere, before the residual */
 	bool is_linear;   /* one form, FORM_LINEAR, in place of FORM_EXCHANGES */
+	bool is_short;    /* one form of two or three terms, FORM_LOGARITHM: for few configurations */
 	bool is_parted;   /* fitted to the measured compute part too */
 	double overlap;
+	unsigned without;                  /* of its forms: form.h */
 	double level;                      /* the logarithm of the constant */
 	struct form forms[FORM_EXCHANGES]; /* the candidate is the median of their logarithms */
 	struct residual_shape shape;

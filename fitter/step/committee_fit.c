@@ -6,7 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define LEAST_CONFIGURATIONS 6 /* the shortest form has that many terms */
+#define LEAST_CONFIGURATIONS 3 /* of which two tell of a third */
+#define LONG 6                 /* configurations from which forms of all terms are fitted */
 
 struct ranked {
 	struct committee_row row;
@@ -132,10 +133,28 @@ void committee_fit_candidate(struct candidate *candidate, const struct form_rows
 	candidate->level = statistics_median(logs, rows->count);
 	free(logs);
 	for (size_t v = 0; v < candidate_forms(candidate); v++) {
-		candidate->forms[v].exchange = candidate->is_linear ? FORM_LINEAR : (enum form_exchange)v;
+		candidate->forms[v].exchange = candidate->is_linear  ? FORM_LINEAR
+					       : candidate->is_short ? FORM_LOGARITHM
+								     : (enum form_exchange)v;
+		candidate->forms[v].without = candidate->without;
 		candidate->forms[v].overlap = candidate->overlap;
 		form_fit(&candidate->forms[v], &whole);
 	}
+}
+
+/*
+ * Two or three terms each. With a whole batch that stays the same, m falls with k: a + b m is Amdahl's law;
+ * with m that stays the same a + d log2 k is Gustafson's with an exchange in a tree.
+ */
+static void add_short(struct committee *c, bool has_parts)
+{
+	enum { LAUNCH = 1 << 0, SAMPLE = 1 << 1, STEP = 1 << 3 | 1 << 5, ROUND = 1 << 4 | 1 << 6 };
+	static const unsigned terms[] = {LAUNCH | SAMPLE, LAUNCH | ROUND, SAMPLE | ROUND,
+		LAUNCH | SAMPLE | ROUND, LAUNCH | SAMPLE | STEP};
+
+	for (size_t i = 0; i < sizeof(terms) / sizeof(*terms); i++)
+		c->candidates[c->candidate_count++] = (struct candidate){
+			.is_short = true, .is_parted = has_parts, .overlap = 1, .without = ~terms[i]};
 }
 
 static void add_candidates(struct committee *c, bool has_parts)
@@ -143,6 +162,10 @@ static void add_candidates(struct committee *c, bool has_parts)
 	static const double overlaps[] = {1, 2, 5};
 
 	c->candidates[c->candidate_count++] = (struct candidate){.is_constant = true};
+	if (c->count < COMMITTEE_FEW)
+		add_short(c, has_parts);
+	if (c->count < LONG)
+		return;
 	for (size_t parts = 0; parts <= (has_parts ? 1U : 0U); parts++)
 		for (size_t g = 0; g < 3; g++)
 			c->candidates[c->candidate_count++] =
@@ -246,7 +269,7 @@ const char *committee_fit(struct committee *committee, const struct committee_ro
 	group(committee, rows, count, place);
 	if (committee->count < LEAST_CONFIGURATIONS) {
 		free(place);
-		return "fewer than 6 different configurations of batch, GPUs and nodes";
+		return "fewer than 3 different configurations of batch, GPUs and nodes";
 	}
 	committee_describe(committee);
 	enlarge_noise(committee, rows, place, count);

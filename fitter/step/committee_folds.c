@@ -13,10 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define UNTRIED 3.0 /* factor of a region that no fold could try */
-#define MOST 6.0    /* that folds can ask for: a table that jumps about is of no use anyway */
-#define MANY 20     /* independent rows from which their quantile is one */
-#define LEAST_TRAINED 6
+#define UNTRIED 3.0     /* factor of a region that no fold could try */
+#define MOST 6.0        /* that folds can ask for: a table that jumps about is of no use anyway */
+#define MANY 20         /* independent rows from which their quantile is one */
+#define LEAST_TRAINED 6 /* configurations of a fold; of a table of few, which has short forms: */
+#define LEAST_SHORT 2
+#define SMALL 9 /* configurations */
 #define FOLD_SEED 17
 
 /* An answer for a configuration that was left out. */
@@ -91,7 +93,7 @@ static void fold(struct examination *x, enum committee_region region)
 			x->compute[rows.count++] = c->compute[k];
 			committee_extend(&least, &greatest, &c->points[k]);
 		}
-	if (rows.count < LEAST_TRAINED || rows.count == c->count)
+	if (rows.count < (c->count < SMALL ? LEAST_SHORT : LEAST_TRAINED) || rows.count == c->count)
 		return;
 	for (size_t k = 0; k < c->count; k++)
 		if (x->held[k]) {
@@ -239,7 +241,7 @@ static void answer_fold(struct examination *x, const struct fold *fold, struct a
 		double *variance = &answers->variances[vote->place], rows = c->rows[vote->place], shared;
 
 		answers->means[vote->place] = committee_combine(c, &vote->votes, &where, variance);
-		*variance += fold->region ? vote->doubt : 0;
+		*variance += committee_chance(c) + (fold->region ? vote->doubt : 0);
 		shared = *variance;
 		*variance += committee_noise(c, &c->points[vote->place]) * (1 - 1 / rows);
 		answers->independent += rows / (1 + (rows - 1) * shared / *variance);
@@ -311,6 +313,8 @@ static void widen_inside(struct committee *c, struct misses *m, double independe
 	for (size_t k = 0; k < m->count; k++)
 		m->z[k] /= sqrt(committee_scale(c, &c->points[m->places[k]], m->places[k]));
 	c->widen[COMMITTEE_INSIDE] = m->count ? factor_of(m->z, m->count, independent) : UNTRIED;
+	if (c->count < COMMITTEE_FEW)
+		c->widen[COMMITTEE_INSIDE] = fmax(c->widen[COMMITTEE_INSIDE], 1);
 	if (m->count)
 		add_try(&c->tries[COMMITTEE_INSIDE], 0, m->error / (double)m->count);
 	free(squares);

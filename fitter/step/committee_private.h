@@ -4,6 +4,7 @@
 
 #include "committee.h"
 
+#define COMMITTEE_FEW 12 /* configurations below which there are short forms, and chance is reckoned with */
 #define COMMITTEE_COVERED 0.95        /* what intervals are calibrated to hold */
 #define COMMITTEE_DEVIATIONS 1.959964 /* standard deviations about a normal mean that hold so much */
 
@@ -47,6 +48,9 @@ double committee_reach(
 /* The variance of the logarithm of a run's time about the configuration's, from repeated rows near by; 0:
  * none are repeated. */
 double committee_noise(const struct committee *committee, const struct form_point *point);
+/* The variance that a table of few configurations is given, which a form may meet by chance: 3% from run to
+ * run. */
+double committee_chance(const struct committee *committee);
 /* The squared scale of |z| at a point, from the deviations of near configurations; `without`: leaves out one.
  */
 double committee_scale(const struct committee *committee, const struct form_point *point, size_t without);

@@ -156,7 +156,8 @@ static void scales(const struct form *form, const struct form_rows *rows, double
 
 		factors(form->exchange, &rows->points[k], factor);
 		for (size_t j = 0; j < FORM_TERMS; j++)
-			scale[j] += factor[j] / rows->times[k] / (double)rows->count;
+			if (!(form->without >> j & 1))
+				scale[j] += factor[j] / rows->times[k] / (double)rows->count;
 	}
 }
 

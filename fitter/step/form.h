@@ -40,6 +40,7 @@ struct form {
 	enum form_exchange exchange;
 	double overlap; /* g */
 	double terms[FORM_TERMS];
+	unsigned without; /* bits 1 << term: stay 0 when it is fitted */
 };
 
 /* Measured configurations; the arrays are the caller's. */

@@ -136,6 +136,33 @@ static void decide_batch(struct step_columns *columns, const struct csv *csv)
 	}
 }
 
+/* Without a batch: one of all GPUs together where more GPUs take less time, else one of each. */
+static void guess_scaling(struct step_columns *columns, const struct csv *csv)
+{
+	ptrdiff_t time = csv_find(csv, columns->names[STEP_TIME]),
+		  gpus = csv_find(csv, columns->names[STEP_GPUS]);
+	double sums[4] = {0}, covariance;
+
+	columns->batch_guessed = columns->batch == STEP_BATCH_UNKNOWN;
+	if (!columns->batch_guessed)
+		return;
+	for (size_t k = 0; k < csv->row_count; k++) {
+		const char *const *cells = (const char *const *)csv->cells + k * csv->column_count;
+		double x, y;
+
+		if (csv_number(cells[gpus], &x) < 0 || csv_number(cells[time], &y) < 0 || !(x > 0) ||
+			!(y > 0))
+			continue;
+		y = columns->is_rate ? -log(y) : log(y);
+		sums[0]++;
+		sums[1] += log(x);
+		sums[2] += y;
+		sums[3] += log(x) * y;
+	}
+	covariance = sums[3] - sums[1] * sums[2] / fmax(sums[0], 1);
+	columns->batch = covariance < 0 ? STEP_BATCH_GLOBAL : STEP_BATCH_LOCAL;
+}
+
 /* Digits without separators are nodes where no other column counts the GPUs: "44" is 4 and 4. */
 static void decide_placement(struct step_columns *columns)
 {
@@ -186,7 +213,8 @@ const char *step_columns_find(
 			csv->path, csv->column_count, find_rate(csv));
 	if (with_time && !columns->names[STEP_TIME])
 		return missing(csv, "measured time of a step", "--time COLUMN[,UNIT]", arena);
-	if (!columns->names[STEP_BATCH])
+	if (!columns->names[STEP_BATCH] &&
+		(!columns->names[STEP_GPUS] || (columns->is_rate && columns->of_samples)))
 		return missing(csv, "batch", "--batch-column", arena);
 	if (!columns->names[STEP_GPUS] && !columns->names[STEP_PLACEMENT])
 		return missing(csv, "number of GPUs", "--gpu-column or --placement-column", arena);
@@ -196,7 +224,10 @@ const char *step_columns_find(
 		columns->unit = (char *)"s";
 	if (!columns->unit && columns->names[STEP_TIME] && unit_of(columns->names[STEP_TIME]))
 		columns->unit = arena_format(arena, "%s", unit_of(columns->names[STEP_TIME]));
-	decide_batch(columns, csv);
+	if (columns->names[STEP_BATCH])
+		decide_batch(columns, csv);
+	else if (with_time)
+		guess_scaling(columns, csv);
 	decide_placement(columns);
 	return NULL;
 }

@@ -45,6 +45,7 @@ static cJSON *candidate_json(const struct candidate *candidate)
 	cJSON_AddBoolToObject(object, "constant", candidate->is_constant);
 	cJSON_AddBoolToObject(object, "parts", candidate->is_parted);
 	cJSON_AddBoolToObject(object, "linear", candidate->is_linear);
+	cJSON_AddBoolToObject(object, "short", candidate->is_short);
 	cJSON_AddNumberToObject(object, "overlap", candidate->overlap);
 	cJSON_AddItemToObject(object, "level", number(candidate->level));
 	forms = cJSON_AddArrayToObject(object, "forms");
@@ -205,6 +206,7 @@ static const char *read_candidate(const cJSON *object, struct candidate *candida
 	candidate->is_constant = cJSON_IsTrue(item_of(object, "constant"));
 	candidate->is_parted = cJSON_IsTrue(item_of(object, "parts"));
 	candidate->is_linear = cJSON_IsTrue(item_of(object, "linear"));
+	candidate->is_short = cJSON_IsTrue(item_of(object, "short"));
 	candidate->overlap = number_in(object, "overlap");
 	candidate->level = number_in(object, "level");
 	read_regions(item_of(object, "error"), candidate->error);
@@ -224,7 +226,9 @@ static const char *read_candidate(const cJSON *object, struct candidate *candida
 			if (!(form->terms[j] >= 0))
 				return "a coefficient is below 0";
 		form->overlap = candidate->overlap;
-		form->exchange = candidate->is_linear ? FORM_LINEAR : (enum form_exchange)v;
+		form->exchange = candidate->is_linear  ? FORM_LINEAR
+				 : candidate->is_short ? FORM_LOGARITHM
+						       : (enum form_exchange)v;
 		v++;
 	}
 	return v == candidate_forms(candidate) ? NULL : "a candidate has too few forms, or too many";

@@ -90,7 +90,11 @@ static double compute_of(const struct reader *r, size_t row, double time)
 
 static const char *read_row(const struct reader *r, size_t row, struct step_row *to)
 {
-	const char *bad = number(r, row, STEP_BATCH, &to->row.point.batch);
+	const char *bad = NULL;
+
+	to->row.point.batch = 1;
+	if (r->places[STEP_BATCH] >= 0)
+		bad = number(r, row, STEP_BATCH, &to->row.point.batch);
 
 	bad = bad ? bad : read_place(r, row, &to->row.point);
 	if (bad)

@@ -30,7 +30,9 @@ enum step_batch { STEP_BATCH_UNKNOWN, STEP_BATCH_LOCAL, STEP_BATCH_GLOBAL };
 struct step_columns {
 	char *names[STEP_COLUMNS]; /* NULL: none */
 	enum step_batch batch;
-	bool batch_guessed; /* neither name nor option says whether it is that of a GPU */
+	bool batch_guessed; /* neither name nor option says whether it is that of a GPU, or there is no
+			       column: then a batch of 1 is, by whether the time falls with GPUs, that of all
+			       or of each */
 	char *unit;         /* of times; NULL: not known */
 	bool is_rate; /* the time's column has steps a second, by its name or as told: the time is one over */
 	bool of_samples; /* or samples of all GPUs a second (or tokens: the time is then in units of a

@@ -177,7 +177,7 @@ expect 'a whole number' "$pmfit" step bad.csv
 printf 'placement,batch,time\n4-0,8,1\n' >bad.csv
 expect "placement '4-0'" "$pmfit" step bad.csv
 printf 'gpus,batch,time\n4,8,1\n' >bad.csv
-expect 'fewer than 6' "$pmfit" step bad.csv
+expect 'fewer than 3' "$pmfit" step bad.csv
 expect 'no usable rows' "$pmfit" step --skip-bad --batch-column time --time batch --gpu-column gpus /dev/stdin <<END
 gpus,batch,time
 x,8,1
