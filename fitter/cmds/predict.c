@@ -179,7 +179,7 @@ static const char *basis_of(const struct answer *a, struct arena *arena)
 		100 * a->confidence, a->model->resample_count);
 }
 
-static void print(const struct answer *a, const struct predict_choices *choices)
+static int print(const struct answer *a, const struct predict_choices *choices)
 {
 	struct prediction p = {.interval = interval_names[a->interval],
 		.unit = a->model->time_unit,
@@ -192,12 +192,14 @@ static void print(const struct answer *a, const struct predict_choices *choices)
 		.outside = a->outside,
 		.unanswered = a->unseen,
 		.held = a->held};
+	int status;
 
 	prediction_init(&p);
 	p.basis = basis_of(a, &p.arena);
 	fill(a, &p);
-	prediction_print(&p, choices->form, choices->is_sum);
+	status = prediction_print(&p, choices);
 	prediction_free(&p);
+	return status;
 }
 
 /* Predictions with their intervals, row by row. */
@@ -241,7 +243,20 @@ static void print_plot(const struct answer *a, bool plain)
 	plot_free(&plot);
 }
 
-enum { TIME = OPTION_FIRST, RATE, CONFIDENCE, SKIP_BAD, PLOT, PLAIN, FORMULA };
+enum { TIME = OPTION_FIRST, RATE, CONFIDENCE, SKIP_BAD, PLOT, PLAIN, FORMULA, FAIL_ABOVE };
+
+/* "20%" or "0.2", in percent. */
+static double percent_of(int option, const char *text)
+{
+	char *end;
+	double share = strtod(text, &end);
+	bool in_percent = strcmp(end, "%") == 0;
+
+	if (end == text || !(in_percent || (!*end && share <= 1)) || !(share >= 0) || !isfinite(share))
+		cmd_usage(&cmd_predict, "%s %s: expected a share, such as 20%% or 0.2",
+			command_option_name(&cmd_predict, option), text);
+	return in_percent ? share : 100 * share;
+}
 
 static void take_options(int argument_count, char **arguments, struct predict_choices *choices)
 {
@@ -259,6 +274,10 @@ static void take_options(int argument_count, char **arguments, struct predict_ch
 			if (!(choices->confidence > 0 && choices->confidence < 1))
 				cmd_usage(&cmd_predict, "--confidence %s: expected a number between 0 and 1",
 					optarg);
+			break;
+		case FAIL_ABOVE:
+			choices->is_gate = true;
+			choices->allowed = percent_of(option, optarg);
 			break;
 		case SKIP_BAD:
 			choices->skip_bad = true;
@@ -297,6 +316,7 @@ static int predict_formula_table(
 	struct csv csv;
 	struct model_input input;
 	const char *bad;
+	int status;
 
 	if (csv_read(&csv, path) < 0)
 		errx(1, "%s", csv.error);
@@ -315,7 +335,7 @@ static int predict_formula_table(
 	answer.confidence = choices.confidence > 0 ? choices.confidence : model->parameter.confidence;
 	predict(&answer, choices.formula);
 	predict_check_units(csv.path, input.measured, answer.times, input.problem.sample_count);
-	print(&answer, &choices);
+	status = print(&answer, &choices);
 	if (choices.plot && choices.form == PRINT_TEXT)
 		print_plot(&answer, choices.plain);
 	free(answer.times);
@@ -323,7 +343,7 @@ static int predict_formula_table(
 	free(answer.high);
 	model_input_free(&input);
 	csv_free(&csv);
-	return 0;
+	return status;
 }
 
 /* A table in place of the model: fits what it allows, and says on stderr what that is. */
@@ -372,6 +392,9 @@ static const struct option_row rows[] = {
 	{"rate", RATE, "COLUMN", "instead: a column of which the time is one over"},
 	{"formula", FORMULA, NULL, "the plain formula beyond the fitted range too"},
 	{"confidence", CONFIDENCE, "X", "confidence level of the intervals, default 0.95"},
+	{"fail-above", FAIL_ABOVE, "SHARE",
+		"exit status 3 where the mean error of the rows with a measured time is above SHARE (20% or "
+		"0.2) or such a row has no prediction: for a check in CI. Default: status 0 whatever the error"},
 	{"skip-bad", SKIP_BAD, NULL, "skip rows with missing numbers and report their count"},
 	{"csv", 'c', NULL,
 		"CSV output: the model's columns, then predicted, low, high, measured, extrapolated, "
@@ -417,8 +440,9 @@ const struct command cmd_predict = {
 	.after = "Examples:\n"
 		 "  pmfit predict lenet.json planned.csv\n"
 		 "  pmfit predict --time time --csv lenet.json runs.csv >predicted.csv\n"
+		 "  pmfit predict -q --fail-above 20% lenet.json runs-of-this-build.csv\n"
 		 "\n"
-		 "Exit status: 0 success (also with rows without a prediction), 1 failure, 2 usage "
-		 "error.\n",
+		 "Exit status: 0 success (also with rows without a prediction), 1 failure or, with "
+		 "--fail-above, no measured time, 2 usage error, 3 the error is above --fail-above.\n",
 	.run = run,
 };

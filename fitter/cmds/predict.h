@@ -13,6 +13,8 @@ struct predict_choices {
 	double confidence; /* 0: the model's */
 	enum print_form form;
 	bool is_sum; /* text: without the rows */
+	bool is_gate;
+	double allowed; /* mean error from which the status says so, in percent, when gated */
 };
 
 /* The predictions of a table's rows, by whichever model. */
@@ -29,6 +31,7 @@ struct prediction {
 	size_t covered;                  /* measured times within their intervals */
 	size_t outside, unanswered;      /* rows */
 	size_t held;                     /* times that the growth beyond the data was held */
+	size_t missed;                   /* rows with a measured time and no prediction */
 };
 
 /* The rest of the struct is set before the columns are. */
@@ -38,8 +41,11 @@ void prediction_free(struct prediction *p);
 size_t prediction_columns(struct prediction *p);
 void prediction_row(struct prediction *p, size_t first, size_t line, double time, double low, double high,
 	double measured);
-/* is_sum: text without the rows. */
-void prediction_print(struct prediction *p, enum print_form form, bool is_sum);
+/* In the form that is chosen. The exit status: 0; with a limit of the error 1 where no row has a measured
+ * time, and PREDICTION_OFF where the error is above it or a measured row has no prediction, as is said on
+ * stderr. */
+enum { PREDICTION_OFF = 3 };
+int prediction_print(struct prediction *p, const struct predict_choices *choices);
 
 /* Answers a table by a model of `pmfit step`: all of the command. */
 int predict_step(const struct step_model *model, const char *path, const struct predict_choices *choices);

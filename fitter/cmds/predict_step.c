@@ -184,7 +184,7 @@ static void fill(const struct step_answers *a, struct prediction *p)
 	}
 }
 
-static void print(const struct step_answers *a, const struct predict_choices *choices)
+static int print(const struct step_answers *a, const struct predict_choices *choices)
 {
 	struct prediction p = {.interval = "left out",
 		.unit = a->model->columns.unit,
@@ -194,6 +194,7 @@ static void print(const struct step_answers *a, const struct predict_choices *ch
 		.covered = a->covered,
 		.outside = a->outside,
 		.unanswered = a->table->count - a->answered};
+	int status;
 
 	prediction_init(&p);
 	p.basis = arena_format(&p.arena,
@@ -203,8 +204,9 @@ static void print(const struct step_answers *a, const struct predict_choices *ch
 	measure(a, false, &p.all);
 	measure(a, true, &p.inside);
 	fill(a, &p);
-	prediction_print(&p, choices->form, choices->is_sum);
+	status = prediction_print(&p, choices);
 	prediction_free(&p);
+	return status;
 }
 
 int predict_step(const struct step_model *model, const char *path, const struct predict_choices *choices)
@@ -213,6 +215,7 @@ int predict_step(const struct step_model *model, const char *path, const struct 
 	struct arena arena = {0};
 	struct step_table table;
 	struct csv csv;
+	int status;
 	struct step_answers a = {.model = model,
 		.table = &table,
 		.factor = 1,
@@ -228,10 +231,10 @@ int predict_step(const struct step_model *model, const char *path, const struct 
 	check_units(&a, csv.path);
 	if (choices->plot)
 		warnx("--plot: not for models of steps");
-	print(&a, choices);
+	status = print(&a, choices);
 	free(a.answers);
 	step_table_free(&table);
 	csv_free(&csv);
 	arena_free(&arena);
-	return 0;
+	return status;
 }

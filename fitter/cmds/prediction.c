@@ -4,6 +4,7 @@
 #include "output/report.h"
 #include "predict.h"
 
+#include <err.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -41,6 +42,7 @@ size_t prediction_columns(struct prediction *p)
 void prediction_row(struct prediction *p, size_t first, size_t line, double time, double low, double high,
 	double measured)
 {
+	p->missed += isfinite(measured) && !isfinite(time);
 	print_row(&p->rows);
 	print_number(&p->rows, 0, (double)line);
 	print_numbers(&p->rows, first, (double[]){time, low, high, measured, time / measured - 1}, 5);
@@ -123,16 +125,32 @@ static void print_text_all(const struct prediction *p, const struct words *words
 	sentences_text(&words->errors, 2, 4, stdout);
 }
 
-void prediction_print(struct prediction *p, enum print_form form, bool is_sum)
+/* What the limit of the error makes of it: an exit status. */
+static int judge(const struct prediction *p, double allowed)
+{
+	if (!p->all.sample_count && !p->missed) {
+		warnx("--fail-above: no row has a measured time (--time COLUMN)");
+		return 1;
+	}
+	if (p->missed)
+		warnx("%zu measured row%s without a prediction", p->missed, pm_text_plural(p->missed));
+	if (p->all.mape > allowed)
+		warnx("the mean error of %zu row%s is %.1f%%, above %g%%", p->all.sample_count,
+			pm_text_plural(p->all.sample_count), p->all.mape, allowed);
+	return p->missed || !(p->all.mape <= allowed) ? PREDICTION_OFF : 0;
+}
+
+int prediction_print(struct prediction *p, const struct predict_choices *choices)
 {
 	struct words words = {.rows = {.arena = &p->arena}, .errors = {.arena = &p->arena}};
 
 	say_rows(p, &words.rows);
 	say_errors(p, &words.errors);
-	if (form == PRINT_CSV)
+	if (choices->form == PRINT_CSV)
 		print_csv(&p->rows, stdout);
-	else if (form == PRINT_JSON)
+	else if (choices->form == PRINT_JSON)
 		print_json_all(p, &words);
 	else
-		print_text_all(p, &words, is_sum);
+		print_text_all(p, &words, choices->is_sum);
+	return choices->is_gate ? judge(p, choices->allowed) : 0;
 }

@@ -141,6 +141,19 @@ printf 'size,gpus\n4,1\n' >notime.csv
 expect 1 'no column for the measured time' pmfit predict notime.csv planned.csv
 printf '{"format":' >cut.json
 expect 1 'invalid JSON' pmfit predict cut.json planned.csv
+# a limit of the error: the first row is off by 0.01%, the second by nothing, the third has no prediction
+head -n 3 planned.csv >known.csv
+sed '4s/$/20/' planned.csv >unknown.csv
+sed '2s/69.6/99/' known.csv >slower.csv
+printf 'size,gpus,kind\n4,1,big\n' >unmeasured.csv
+expect 0 '^  all  *2 ' pmfit predict -q --fail-above 1% model.json known.csv
+expect 3 'the mean error of 2 rows is 1[45].*%, above 10%' pmfit predict -q --fail-above 0.1 model.json slower.csv
+expect 0 '^  all  *2 ' pmfit predict -q --fail-above 20% model.json slower.csv
+expect 3 '1 measured row without a prediction' pmfit predict -q --fail-above 20% model.json unknown.csv
+expect 1 'no row has a measured time' pmfit predict --fail-above 20% model.json unmeasured.csv
+for share in much 20 -1% 5%x; do
+	expect 2 'expected a share' pmfit predict --fail-above=$share model.json known.csv
+done
 expect 2 'expected a number between 0 and 1' pmfit predict --confidence 1 model.json planned.csv
 expect 2 'expected a model and a table' pmfit predict model.json
 
