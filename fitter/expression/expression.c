@@ -10,7 +10,6 @@
 #include <string.h>
 
 /* As large as log2 of a count that is 1, where the formula says 0. */
-#define LOG_OF_NOTHING (-30.0)
 
 static void left_out(void (*warn)(void *, const char *), void *context, const char *name, const char *why)
 {
@@ -123,7 +122,7 @@ static void fill_number(struct expression_rows *rows, const struct expression_nu
 
 		logs[k] = log(x);
 		log_2 = logs[k] / log(2);
-		log_logs[k] = log_2 > 0 ? log(log_2) : LOG_OF_NOTHING;
+		log_logs[k] = log_2 > 0 ? log(log_2) : EXPRESSION_LOG_OF_NOTHING;
 	}
 }
 

@@ -72,6 +72,9 @@ struct expression_factor {
 	double power;                 /* of EXPRESSION_FIXED */
 };
 
+/* The logarithm of log2 1, which is none. */
+#define EXPRESSION_LOG_OF_NOTHING (-30.0)
+
 enum expression_op {
 	EXPRESSION_LEAF,
 	EXPRESSION_SUM,

@@ -37,6 +37,15 @@ static const struct growth *growth_of(const struct pm_fit_model_column *column)
 				     : &other;
 }
 
+bool beyond_is_held(const struct pm_fit_model_column *column, double *lower, double *upper)
+{
+	const struct growth *growth = growth_of(column);
+
+	*lower = growth->lower;
+	*upper = growth->upper;
+	return isfinite(growth->upper) != 0;
+}
+
 /* One question: the problem with some columns replaced by `values`, and what the model says of it. */
 struct question {
 	const struct pm_fit_model *model;

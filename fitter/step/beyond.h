@@ -20,6 +20,8 @@
 
 #include "pm_fit.h"
 
+#include <stdbool.h>
+
 struct beyond {
 	double *times, *low, *high; /* of each sample; low and high NAN where the model has no residuals */
 	size_t outside;             /* samples beyond the data */
@@ -31,5 +33,8 @@ struct beyond {
 int beyond_predict(struct beyond *beyond, const struct pm_fit_model *model,
 	const struct pm_fit_problem *problem, double confidence);
 void beyond_free(struct beyond *beyond);
+
+/* Whether the growth of a column of a model is held, and within which powers. */
+bool beyond_is_held(const struct pm_fit_model_column *column, double *lower, double *upper);
 
 #endif

@@ -7,9 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define FEW_BATCHES 3     /* from which a line cannot be distinguished from a bend */
-#define LINEAR_REACH 1.5  /* doublings of GPUs */
-#define LEAST_ERROR 0.005 /* candidates better than this are equally good */
+#define FEW_BATCHES 3      /* from which a line cannot be distinguished from a bend */
+#define LEAST_ERROR 0.005  /* candidates better than this are equally good */
 #define CHANCE 0.03
 #define NEAR 1.0           /* doublings in which the weight of a near deviation falls by e */
 #define PRIOR_ROWS 8       /* as many rows with the common deviation count at each point */
@@ -95,7 +94,7 @@ static double weight_of(const struct committee *committee, const struct candidat
 	if (candidate->is_constant && outside >> COMMITTEE_BATCH & 1 && committee->batches > FEW_BATCHES)
 		return 0;
 	if (candidate->is_linear)
-		trust = 1 / (1 + pow(place->more_gpus / LINEAR_REACH, 4));
+		trust = 1 / (1 + pow(place->more_gpus / COMMITTEE_LINEAR_REACH, 4));
 	for (size_t r = COMMITTEE_BATCH; r < COMMITTEE_REGIONS; r++)
 		if (outside >> r & 1 && isfinite(candidate->error[r])) {
 			sum += candidate->error[r];
@@ -104,6 +103,14 @@ static double weight_of(const struct committee *committee, const struct candidat
 	return trust *
 	       pow(fmax(count ? sum / (double)count : candidate->error[COMMITTEE_INSIDE], LEAST_ERROR),
 		       -power);
+}
+
+void committee_weights(
+	const struct committee *committee, unsigned outside, double weights[COMMITTEE_CANDIDATES])
+{
+	for (size_t c = 0; c < committee->candidate_count; c++)
+		weights[c] = weight_of(
+			committee, &committee->candidates[c], &(struct committee_place){outside, 0});
 }
 
 double committee_combine(const struct committee *committee, const struct committee_votes *votes,

@@ -108,6 +108,13 @@ void committee_predict(const struct committee *committee, const struct form_poin
 const struct committee_try *committee_tried(
 	const struct committee *committee, enum committee_region region, double most);
 
+/* How much each candidate has to say where a question lies outside by these regions (bits), before that of
+ * linear ones is divided by 1 + (doublings beyond the greatest GPUs / COMMITTEE_LINEAR_REACH)^4; their sum is
+ * not 1. */
+#define COMMITTEE_LINEAR_REACH 1.5
+void committee_weights(
+	const struct committee *committee, unsigned outside, double weights[COMMITTEE_CANDIDATES]);
+
 /* For what comes from a file: room for so many configurations, which the caller fills; then their ranges;
  * and, after all else, the residuals. */
 void committee_reserve(struct committee *committee, size_t count);
