@@ -12,7 +12,7 @@ LAYERS = {
     "analyzer": ["base", "trace", "timeline", "import", "reconstruct", "analyses", "analyses/replay", "analyses/cause",
                  "analyses/slowdown", "analyses/finding", "analyses/hang", "analyses/ssgd", "analyses/compare", "analyses/roofline", "analyses/summary", "output",
                  "output/export", "output/html", "cmds", "."],
-    "fitter": ["base", "expression", "model", "search", "fit", "data", "step", "baselines", "transfer", "sweep", "strategy", "advise", "compare", "output",
+    "fitter": ["base", "expression", "model", "search", "fit", "data", "step", "baselines", "transfer", "sweep", "strategy", "advise", "compare", "export", "output",
                "study", "cmds", "."],
     "testapps/softgpu": [
         "include", "core", "absent", "kernels", "calls", "cudart", "cuda", "cublas", "cublaslt", "cusparse", "cudnn", "nccl", "cupti", "nvml", "older", "slowinput", "preload", "fit", "tests",
