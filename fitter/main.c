@@ -2,7 +2,7 @@
 #include "cmds/cmd.h"
 
 static const struct command *const commands[] = {&cmd_sweep, &cmd_auto, &cmd_step, &cmd_fit, &cmd_path,
-	&cmd_search, &cmd_baselines, &cmd_compare, &cmd_predict, &cmd_guide, &cmd_strategy, &cmd_transfer,
+	&cmd_search, &cmd_baselines, &cmd_compare, &cmd_predict, &cmd_export, &cmd_guide, &cmd_strategy, &cmd_transfer,
 	&cmd_advise, &cmd_html, &cmd_study};
 
 static const struct program program = {
