@@ -2,6 +2,7 @@
 #include "options.h"
 #include "base/output.h"
 #include "base/terminal.h"
+#include "html_step.h"
 #include "output/html_page.h"
 
 #include <err.h>
@@ -220,15 +221,63 @@ static void take_options(
 		cmd_usage(&cmd_html, "--path and --baselines require --data");
 }
 
+/* The file while it is written. */
+struct page {
+	const struct choices *choices;
+	struct pm_output output;
+	FILE *out;
+};
+
+static FILE *page_open(void *context)
+{
+	struct page *page = context;
+
+	page->out = strcmp(page->choices->output, "-") == 0
+			    ? stdout
+			    : pm_output_create(&page->output, page->choices->output, !page->choices->force);
+	return page->out;
+}
+
+static FILE *page_open_step(void *context)
+{
+	const struct page *page = context;
+
+	if (page->choices->path || page->choices->baselines)
+		errx(1, "--path and --baselines fit the generic model, but this is a model of 'pmfit step'");
+	return page_open(context);
+}
+
+static void page_finish(struct page *page)
+{
+	if (page->out == stdout)
+		return;
+	pm_output_finish(&page->output, page->choices->output);
+	printf("%s\n", page->choices->output);
+}
+
+static void write_models(struct page *page, struct options *options, char **paths, size_t count)
+{
+	struct html_model *models = calloc(count, sizeof(*models));
+	struct source *sources = calloc(count, sizeof(*sources));
+
+	if (!models || !sources)
+		errx(1, "out of memory");
+	for (size_t m = 0; m < count; m++)
+		prepare(&models[m], &sources[m], options, page->choices, m, paths[m]);
+	html_write(models, count, page_open(page));
+	page_finish(page);
+	for (size_t m = 0; m < count; m++)
+		release(&sources[m]);
+	free(models);
+	free(sources);
+}
+
 static int run(int argument_count, char **arguments)
 {
 	struct choices choices = {.output = "report.html"};
-	struct html_model *models;
-	struct source *sources;
+	struct page page = {.choices = &choices};
 	struct options options;
-	struct pm_output output;
 	size_t count;
-	FILE *out;
 
 	choices.tables = calloc((size_t)argument_count + 1, sizeof(*choices.tables));
 	options_init(&options);
@@ -236,24 +285,12 @@ static int run(int argument_count, char **arguments)
 		errx(1, "out of memory");
 	take_options(argument_count, arguments, &options, &choices);
 	count = (size_t)(argument_count - optind);
-	models = calloc(count, sizeof(*models));
-	sources = calloc(count, sizeof(*sources));
-	if (!models || !sources)
-		errx(1, "out of memory");
-	for (size_t m = 0; m < count; m++)
-		prepare(&models[m], &sources[m], &options, &choices, m, arguments[optind + (int)m]);
-	out = strcmp(choices.output, "-") == 0 ? stdout
-					       : pm_output_create(&output, choices.output, !choices.force);
-	html_write(models, count, out);
-	if (out != stdout) {
-		pm_output_finish(&output, choices.output);
-		printf("%s\n", choices.output);
-	}
-	for (size_t m = 0; m < count; m++)
-		release(&sources[m]);
+	if (!html_step_models(
+		    arguments + optind, count, choices.tables, choices.table_count, page_open_step, &page))
+		write_models(&page, &options, arguments + optind, count);
+	else
+		page_finish(&page);
 	free(choices.tables);
-	free(models);
-	free(sources);
 	options_free(&options);
 	return 0;
 }
@@ -280,13 +317,16 @@ const struct command cmd_html = {
 	.name = "html",
 	.summary = "HTML report of a model",
 	.usage = "[OPTION]... MODEL.json...",
-	.about = "Writes one self-contained file without scripts or network access: the formula, the "
-		 "errors and warnings; predicted against measured; residuals over the prediction and over "
-		 "each column; time over each numeric column with the measured points, with extrapolation "
-		 "shaded; parameters with bootstrap intervals and seeds; and the options below. Hovering "
-		 "over a plot shows its values; colours follow the browser's light or dark mode. Several "
-		 "models are first compared with each other. MODEL is a file written by 'pmfit fit -o' or "
-		 "'pmfit search -o'.\n",
+	.about =
+		"Writes one self-contained file without scripts or network access: the formula, the "
+		"errors and warnings; predicted against measured; residuals over the prediction and over "
+		"each column; time over each numeric column with the measured points, with extrapolation "
+		"shaded; parameters with bootstrap intervals and seeds; and the options below. Hovering "
+		"over a plot shows its values; colours follow the browser's light or dark mode. Several "
+		"models are first compared with each other. MODEL is a file written by 'pmfit fit -o' or "
+		"'pmfit search -o', or by 'pmfit step -o': of steps the page has predictions of configurations that "
+		"were left out, by chance and by column, their residuals, and compute and exchange; --data adds "
+		"measured rows.\n",
 	.options = OPTION_TABLES(rows, options_columns, options_fit, rows2),
 	.after = "Column roles are those of the model. The time is --time or that of a description, else "
 		 "the column `time`. Use the split of the fit. Points that nearly coincide are merged, "

@@ -50,6 +50,12 @@ int prediction_print(struct prediction *p, const struct predict_choices *choices
 /* Answers a table by a model of `pmfit step`: all of the command. */
 int predict_step(const struct step_model *model, const char *path, const struct predict_choices *choices);
 
+/* Reads a table for such a model: the model's columns where the table has them, else by names that are known.
+ * Times are in the columns' unit. Ends the program where that is impossible. */
+void predict_step_read(const struct step_model *model, struct csv *csv, struct step_table *table,
+	const char *path, const struct predict_choices *choices, struct step_columns *columns,
+	struct arena *arena);
+
 /*
  * Warns on stderr where measured and predicted times differ by a thousand or a million as a whole: then one
  * of them is in another unit. Times that are NAN do not count.

@@ -42,8 +42,7 @@ static const char *where(unsigned outside)
 	return words[outside >> COMMITTEE_BATCH & 7];
 }
 
-/* The model's columns where the table has them; else by names that are known. */
-static void read_table(const struct step_model *model, struct csv *csv, struct step_table *table,
+void predict_step_read(const struct step_model *model, struct csv *csv, struct step_table *table,
 	const char *path, const struct predict_choices *choices, struct step_columns *columns,
 	struct arena *arena)
 {
@@ -221,7 +220,7 @@ int predict_step(const struct step_model *model, const char *path, const struct 
 		.factor = 1,
 		.confidence = choices->confidence > 0 ? choices->confidence : 0.95};
 
-	read_table(model, &csv, &table, path, choices, &columns, &arena);
+	predict_step_read(model, &csv, &table, path, choices, &columns, &arena);
 	if (columns.unit && model->columns.unit && strcmp(columns.unit, model->columns.unit) != 0) {
 		a.factor = step_unit_seconds(columns.unit) / step_unit_seconds(model->columns.unit);
 		warnx("%s: times in %s, by the column's name, are converted to the model's %s", csv.path,

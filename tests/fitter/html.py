@@ -133,7 +133,7 @@ def check_alone(name, page, text):
             for kind in (element.get("class") or "").split():
                 check(f".{kind}" in style or kind in ("xtick", "ytick", "key", "name", "plot"), f"{name}: no style {kind}")
             for place in ("x", "y", "cx", "cy", "width", "height"):
-                check(element.get(place) is None or math.isfinite(float(element.get(place))), f"{name}: {place} is no number")
+                check(element.get(place) is None or math.isfinite(float(element.get(place).rstrip('%'))), f"{name}: {place} is no number")
             for places in ("d", "points", "transform"):
                 check(not re.search("nan|inf", element.get(places, "")), f"{name}: {places} {element.get(places)}")
 
@@ -400,6 +400,27 @@ def written_on_terminal(columns, *arguments, **environment):
     return text.decode()
 
 
+def check_step():
+    """The page of a model of steps: every configuration is left out once, and a table's rows stand beside."""
+    rows = [[8 * 2**b, g, n, round((5 + 3.2 * 2**b + (0 if g == 1 else 4 if n == 1 else 15)) * (1 + (b * 7 + g) % 5 / 100), 3)]
+            for g, n in ((1, 1), (2, 1), (4, 1), (4, 2), (8, 2)) for b in range(4)]
+    write_table("steps.csv", ["local_bsz", "gpus", "nodes", "step_ms"], rows)
+    write_table("more.csv", ["local_bsz", "gpus", "nodes", "step_s"], [[48, 4, 1, 0.03], [16, 8, 2, 0.027]])
+    run("step", "-o", "<b>steps.json", "steps.csv")
+    page, text = page_of("<b>steps.json")
+    check_alone("steps", page, text)
+    check(words(next(page.iter("h1"))) == "<b>steps.json", "the name of a model of steps")
+    (svg, _), = pictures(page, "Predicted against measured")
+    marks = [mark for mark in svg.iter("circle") if mark.find("title") is not None]
+    check(len(marks) == len(rows), f"{len(marks)} of {len(rows)} configurations were left out")
+    check(len(pictures(page, "Residuals")) == 4, "residuals over the prediction and three columns")
+    check("missed by" in text and "Left out, by column" in text, "what was left out")
+    page, text = page_of("--data", "more.csv", "<b>steps.json")
+    marks = [words(mark.find("title")) for mark in pictures(page, "Predicted against measured")[0][0].iter("circle") if mark.find("title") is not None]
+    check(len(marks) == len(rows) + 2 and any(mark.startswith("line 2: measured 30,") for mark in marks), "rows of a table, in the model's unit")
+    check(b"--path and --baselines" in run("html", "-o", "-", "--data", "steps.csv", "--path", "<b>steps.json", status=1).stderr, "--path")
+
+
 def check_text(model_path):
     plain = {**os.environ, "LC_ALL": "C"}
     arguments = ["predict", "-q", "--plot", model_path, "rows80.csv"]
@@ -452,5 +473,6 @@ with tempfile.TemporaryDirectory() as work:
     check_little(path, first)
     check_files(path)
     check_text(path)
+    check_step()
     os.chdir("/")
 sys.exit(failures > 0)
