@@ -1,9 +1,9 @@
 /* pmfit: the table of commands. What a command does is in cmds/COMMAND.c. */
 #include "cmds/cmd.h"
 
-static const struct command *const commands[] = {&cmd_sweep, &cmd_auto, &cmd_step, &cmd_fit, &cmd_path,
-	&cmd_search, &cmd_baselines, &cmd_compare, &cmd_predict, &cmd_export, &cmd_guide, &cmd_strategy, &cmd_transfer,
-	&cmd_advise, &cmd_html, &cmd_study};
+static const struct command *const commands[] = {&cmd_sweep, &cmd_auto, &cmd_step, &cmd_next, &cmd_fit,
+	&cmd_path, &cmd_search, &cmd_baselines, &cmd_compare, &cmd_predict, &cmd_export, &cmd_guide,
+	&cmd_strategy, &cmd_transfer, &cmd_advise, &cmd_html, &cmd_study};
 
 static const struct program program = {
 	.name = "pmfit",
