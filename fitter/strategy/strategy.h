@@ -182,6 +182,8 @@ char *strategy_known_cluster(const char *device);
 char *strategy_known_clusters(void);
 void strategy_cluster_free(struct strategy_cluster *cluster);
 
+/* The factor of the worker that computes quickest; *worker (may be NULL) is the first of them. */
+double strategy_quickest(const struct strategy_cluster *cluster, size_t *worker);
 /* What a worker can hold, bytes; infinite where it is not known. */
 double strategy_room(const struct strategy_cluster *cluster, size_t worker);
 /* Of the first workers, the one that can hold least. */

@@ -2,6 +2,7 @@
 #include "strategy_choose.h"
 #include "strategy_pairs.h"
 #include "strategy_torch.h"
+#include "strategy_unlike.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -10,7 +11,7 @@
 #include <string.h>
 
 const char *const strategy_names[] = {"one worker", "data", "model", "gpipe", "pipedream", "1f1b", "hybrid",
-	"layerwise", "tensor", "zero-1", "zero-2", "zero-3"};
+	"layerwise", "tensor", "zero-1", "zero-2", "zero-3", "data-fewer", "data-uneven"};
 static_assert(sizeof(strategy_names) / sizeof(*strategy_names) == STRATEGY_NAME_COUNT, "a name for each");
 
 /* How a pipeline is looked for: with one worker a stage, or with replicas, which PipeDream's planner chooses;
@@ -61,7 +62,9 @@ bool strategy_is_validated(enum strategy_name name, const struct strategy_net *n
 		return is_tensor_validated(net);
 	if (name == STRATEGY_NAME_FLUSH)
 		return net->has_pairs;
-	return name <= STRATEGY_NAME_LAYERWISE || (net->is_torch && name >= STRATEGY_NAME_ZERO_1);
+	if (name == STRATEGY_NAME_UNEVEN)
+		return false;
+	return name <= STRATEGY_NAME_LAYERWISE || name == STRATEGY_NAME_FEWER || net->is_torch;
 }
 
 bool strategy_is_synchronous(enum strategy_name name)
@@ -92,13 +95,17 @@ static void set_memory_of_all(
 static void single(const struct strategy_net *net, const struct strategy_cluster *cluster,
 	const struct strategy_how *how, struct strategy_choice *choice)
 {
+	double slow;
+	size_t worker;
+
 	*choice = (struct strategy_choice){
 		.possible = true, .published = NAN, .warm_up = NAN, .bound = NAN, .time = how->other};
 	choice->needs = strategy_memory_whole(net, how, how->batch, 1);
-	set_memory(choice, choice->needs, choice->needs.total - strategy_room(cluster, 0));
+	slow = strategy_quickest(cluster, &worker);
+	set_memory(choice, choice->needs, choice->needs.total - strategy_room(cluster, worker));
 	for (int which = STRATEGY_FORWARD; which <= STRATEGY_UPDATE; which++)
-		choice->time +=
-			strategy_time_of(net, 0, net->layer_count, (enum strategy_time)which, how->batch);
+		choice->time += slow * strategy_time_of(net, 0, net->layer_count, (enum strategy_time)which,
+					       how->batch);
 }
 
 /* Replays a pipeline on the cluster as its places are; kept if it is quicker than what is there. */
@@ -292,6 +299,25 @@ static int tensor(const struct strategy_net *net, const struct strategy_cluster 
 	return status;
 }
 
+/* Data parallelism for workers that are not alike. */
+static int unlike(const struct strategy_net *net, const struct strategy_cluster *cluster,
+	const struct strategy_how *how, struct strategy_choice *choices)
+{
+	const struct strategy_choice idle = {.why = "all workers are alike",
+		.is_idle = true,
+		.published = NAN,
+		.warm_up = NAN,
+		.bound = NAN};
+	int status;
+
+	choices[STRATEGY_NAME_FEWER] = choices[STRATEGY_NAME_UNEVEN] = idle;
+	if (!strategy_is_unlike(cluster))
+		return 0;
+	status = strategy_choose_fewer(net, cluster, how, &choices[STRATEGY_NAME_FEWER]);
+	return status < 0 ? status
+			  : strategy_choose_uneven(net, cluster, how, &choices[STRATEGY_NAME_UNEVEN]);
+}
+
 int strategy_choose(const struct strategy_net *net, const struct strategy_cluster *cluster,
 	const struct strategy_how *how, const struct strategy_tries *tries, struct strategy_choice *choices)
 {
@@ -300,10 +326,7 @@ int strategy_choose(const struct strategy_net *net, const struct strategy_cluste
 
 	single(net, cluster, how, &choices[STRATEGY_NAME_SINGLE]);
 	*data = (struct strategy_choice){.possible = true, .warm_up = NAN, .bound = NAN};
-	if (net->is_torch && cluster->workers > 1 && how->aggregate == STRATEGY_FUSED)
-		strategy_torch_time(net, cluster, how, TORCH_DDP, &data->parts);
-	else
-		strategy_data(net, cluster, how, &data->parts);
+	strategy_data_of(net, cluster, how, &data->parts);
 	data->time = data->parts.total;
 	set_memory_of_all(data, cluster,
 		strategy_memory_whole(
@@ -314,6 +337,8 @@ int strategy_choose(const struct strategy_net *net, const struct strategy_cluste
 	if (status == 0)
 		status = tensor(net, cluster, how, &choices[STRATEGY_NAME_TENSOR]);
 	strategy_choose_zero(net, cluster, how, &choices[STRATEGY_NAME_ZERO_1]);
+	if (status == 0)
+		status = unlike(net, cluster, how, choices);
 	for (int i = 0; i < STRATEGY_NAME_COUNT; i++)
 		choices[i].is_validated = strategy_is_validated((enum strategy_name)i, net);
 	return status;
@@ -323,6 +348,7 @@ void strategy_choose_zero(const struct strategy_net *net, const struct strategy_
 	const struct strategy_how *how, struct strategy_choice *choices)
 {
 	double batch = ceil(how->batch / (double)cluster->workers);
+	const struct strategy_how whole = strategy_whole_shares(how, cluster->workers);
 
 	for (int i = 0; i < STRATEGY_ZERO_COUNT; i++) {
 		struct strategy_choice *choice = &choices[i];
@@ -331,10 +357,10 @@ void strategy_choose_zero(const struct strategy_net *net, const struct strategy_
 		choice->possible = cluster->workers > 1;
 		choice->why = choice->possible ? NULL : "a single worker has nothing to divide";
 		if (net->is_torch && cluster->workers > 1)
-			strategy_torch_time(
-				net, cluster, how, (enum strategy_torch)(TORCH_ZERO_1 + i), &choice->parts);
+			strategy_torch_time(net, cluster, &whole, (enum strategy_torch)(TORCH_ZERO_1 + i),
+				&choice->parts);
 		else
-			strategy_zero(net, cluster, how, i + 1, &choice->parts);
+			strategy_zero(net, cluster, &whole, i + 1, &choice->parts);
 		choice->time = choice->parts.total;
 		set_memory_of_all(
 			choice, cluster, strategy_memory_zero(net, how, batch, cluster->workers, i + 1));
@@ -365,6 +391,7 @@ enum strategy_name strategy_best(const struct strategy_choice *choices, bool syn
 double strategy_miss(enum strategy_name name)
 {
 	static const double misses[STRATEGY_NAME_COUNT] = {[STRATEGY_NAME_DATA] = 0.03,
+		[STRATEGY_NAME_FEWER] = 0.03,
 		[STRATEGY_NAME_MODEL] = 0.02,
 		[STRATEGY_NAME_GPIPE] = 0.03,
 		[STRATEGY_NAME_PIPEDREAM] = 0.03,

@@ -17,6 +17,8 @@ enum strategy_name {
 	STRATEGY_NAME_ZERO_1,    /* data parallelism with the optimizer's numbers divided */
 	STRATEGY_NAME_ZERO_2,    /* also gradients */
 	STRATEGY_NAME_ZERO_3,    /* also parameters (FSDP) */
+	STRATEGY_NAME_FEWER,     /* data parallelism without the slowest workers (strategy_unlike.h) */
+	STRATEGY_NAME_UNEVEN,    /* data parallelism with a share for each worker's speed */
 	STRATEGY_NAME_COUNT
 };
 
@@ -32,7 +34,7 @@ bool strategy_is_synchronous(enum strategy_name name);
 /* Were runs on modelled GPUs held against the prediction? What was not is shown, and never recommended:
  * ZeRO's stages but of PyTorch's programs (strategy_torch.h), tensor parallelism but of PyTorch's
  * transformers whose pairs are known (strategy_pairs.h) and its MLPs, and 1F1B with a flush, which no trainer
- * here does, but of such transformers. */
+ * here does, but of such transformers, and unequal shares, which none here gives. */
 bool strategy_is_validated(enum strategy_name name, const struct strategy_net *net);
 
 /* Does a program divide its state or its layers for it? That is worth its trouble for memory; where it ties
@@ -43,11 +45,12 @@ extern const char *const strategy_names[];
 
 struct strategy_choice {
 	bool possible;
-	const char *why;              /* not possible */
-	bool is_validated;            /* strategy_is_validated; of strategy_choose */
-	bool fits;                    /* as far as is known: `lacks` is not above 0 */
-	double lacks;                 /* bytes that some worker has too little; -infinity: not known */
-	double memory;                /* bytes that a worker needs */
+	const char *why;   /* not possible */
+	bool is_idle;      /* nothing to be said of it: it is for unlike workers, and all are alike */
+	bool is_validated; /* strategy_is_validated; of strategy_choose */
+	bool fits;         /* as far as is known: `lacks` is not above 0 */
+	double lacks;      /* bytes that some worker has too little; -infinity: not known */
+	double memory;     /* bytes that a worker needs */
 	struct strategy_memory needs; /* the same by what it is for */
 	double time;                  /* of an iteration, replayed */
 	double published;             /* as (5.1), or (6.1) with (6.2), says; NAN where there is none */
@@ -57,8 +60,10 @@ struct strategy_choice {
 	double at_once;               /* layer-wise: strategy_layerwise_least; else 0 */
 	struct strategy_plan plan;    /* pipelines */
 	enum strategy_search search;  /* pipelines: how `worker` was found */
-	size_t worker[STRATEGY_MAX_WORKERS]; /* pipelines: at each place of the plan */
-	struct strategy_data_parts parts;    /* where strategy_has_parts */
+	/* pipelines: at each place of the plan; without the slowest: those that take part, `used` of them */
+	size_t worker[STRATEGY_MAX_WORKERS], used;
+	double share[STRATEGY_MAX_WORKERS]; /* uneven: samples of each worker */
+	struct strategy_data_parts parts;   /* where strategy_has_parts */
 };
 
 /* Micro-batches that are tried: those of the list that divide the batch. For unlike workers each takes up to

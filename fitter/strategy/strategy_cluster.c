@@ -170,6 +170,18 @@ void strategy_cluster_free(struct strategy_cluster *cluster)
 	cluster->exception_count = 0;
 }
 
+double strategy_quickest(const struct strategy_cluster *cluster, size_t *worker)
+{
+	size_t best = 0;
+
+	for (size_t i = 1; i < cluster->workers; i++)
+		if (cluster->slow[i] < cluster->slow[best])
+			best = i;
+	if (worker)
+		*worker = best;
+	return cluster->slow[best];
+}
+
 double strategy_room(const struct strategy_cluster *cluster, size_t worker)
 {
 	double own = cluster->own_memory[worker];

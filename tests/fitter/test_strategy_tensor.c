@@ -147,7 +147,7 @@ static void check_choice(void)
 	CHECK(choices[STRATEGY_NAME_TENSOR].possible && near(choices[STRATEGY_NAME_TENSOR].time, 196),
 		"tensor: %g", choices[STRATEGY_NAME_TENSOR].time);
 	CHECK(choices[STRATEGY_NAME_ZERO_3].possible && choices[STRATEGY_NAME_ZERO_3].time > 0, "zero-3");
-	for (int i = STRATEGY_NAME_TENSOR; i < STRATEGY_NAME_COUNT; i++) {
+	for (int i = STRATEGY_NAME_TENSOR; i <= STRATEGY_NAME_ZERO_3; i++) {
 		enum strategy_name name = (enum strategy_name)i;
 
 		choices[i].time = 1;
