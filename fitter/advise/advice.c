@@ -29,6 +29,12 @@ struct nets {
 	const struct strategy_net *likely, *slowest;
 };
 
+/* An iteration on the quickest of the workers, of which the layers' part takes as much longer. */
+static double iteration_of_one(const struct advice *a, double measured)
+{
+	return measured + (strategy_quickest(a->cluster, NULL) - 1) * (a->run.iteration - a->run.other);
+}
+
 /* Each worker reads as much as the one that was measured. */
 static struct strategy_how how_of(const struct advice *a, size_t gpus)
 {
@@ -136,7 +142,7 @@ static void consider(struct advice_way *way, enum advice_limit limit, double tim
 static void set_limit(const struct advice *a, double gpus, struct advice_way *way)
 {
 	bool pipe = strategy_is_pipe(way->name), whole = pipe || way->name == STRATEGY_NAME_TENSOR;
-	double compute = a->run.iteration - a->run.other;
+	double compute = strategy_quickest(a->cluster, NULL) * (a->run.iteration - a->run.other);
 
 	/* the first stage reads for all, each of its replicas a part */
 	if (pipe)
@@ -169,12 +175,12 @@ static int fill_way(const struct advice *a, const struct nets *nets, const struc
 		return 0;
 	way->time = choice->time;
 	if (way->name == STRATEGY_NAME_SINGLE) {
-		way->time = a->run.iteration;
-		way->low = fmin(a->run.quartiles[0], way->time);
-		way->high = fmax(a->run.quartiles[1], way->time);
-		way->strength = a->run.gpus == 1                 ? ADVICE_MEASURED
-				: way->high <= NARROW * way->low ? ADVICE_MODERATE
-								 : ADVICE_WEAK;
+		way->time = iteration_of_one(a, a->run.iteration);
+		way->low = fmin(iteration_of_one(a, a->run.quartiles[0]), way->time);
+		way->high = fmax(iteration_of_one(a, a->run.quartiles[1]), way->time);
+		way->strength = a->run.gpus == 1 && way->time == a->run.iteration ? ADVICE_MEASURED
+				: way->high <= NARROW * way->low                  ? ADVICE_MODERATE
+										  : ADVICE_WEAK;
 	} else {
 		if (way->name == STRATEGY_NAME_DATA && !a->net.is_torch)
 			range_data(a, how, way);
@@ -299,10 +305,13 @@ static void compare_checks(struct advice *a)
 
 static void judge(struct advice *a)
 {
-	double one = a->run.batch / a->run.iteration * 1e9, before = NAN;
+	double one, before = NAN;
 	size_t gpus_before = 0;
 	bool pays = true;
 
+	/* of all that there are, the quickest one */
+	a->cluster->workers = a->counts[a->count - 1];
+	one = a->run.batch / iteration_of_one(a, a->run.iteration) * 1e9;
 	for (size_t i = 0; i < a->count; i++) {
 		struct advice_row *row = &a->rows[i];
 
@@ -347,7 +356,9 @@ int advice_fill(struct advice *a)
 	}
 	for (size_t i = 0; i < a->count && status == 0; i++) {
 		a->rows[i].gpus = a->counts[i];
-		a->rows[i].measured = a->counts[i] == 1 && a->run.gpus == 1 ? a->run.iteration : NAN;
+		a->rows[i].measured = a->counts[i] == 1 && a->run.gpus == 1 && a->cluster->slow[0] == 1
+					      ? a->run.iteration
+					      : NAN;
 		status = fill_row(a, &nets, &a->rows[i]);
 	}
 	strategy_fixed_free(&fixed);

@@ -232,7 +232,8 @@ static void answer_init(struct answer *a, const struct choices *c, const struct 
 	print_init(&a->table, &a->arena);
 	strategy_table_begin(&a->table);
 	for (int i = 0; i < STRATEGY_NAME_COUNT; i++)
-		strategy_table_row(&a->table, a->strategies, (enum strategy_name)i, cluster, net);
+		if (!a->strategies[i].is_idle)
+			strategy_table_row(&a->table, a->strategies, (enum strategy_name)i, cluster, net);
 	say_best(a);
 	say_basis(a);
 }
@@ -381,12 +382,15 @@ const struct command cmd_strategy = {
 		"  memory_gib 4-7 8\tof these workers\n"
 		"  copy_latency_us 2\tlatency of such a copy; default 0\n"
 		"  link 0-1 10 5\tone link: workers, latency in us, GB/s\n"
-		"  slow 2 1.5\tcomputation of this worker takes 1.5× the time; 2-5: of these\n"
+		"  slow 2 1.5\tcomputation of this worker takes 1.5× the time of the measured GPU; 2-5: of these. One worker, to which "
+		"others are compared, is the quickest\n"
 		"  device A100-SXM4\tpart of a GPU's name, for which 'pmfit advise' takes a known cluster without --cluster\n"
 		"\n"
 		"Where workers or links differ, stages of pipelines go to the workers that suit them, and workers may "
 		"be left out: by all orders where there are few, which is exact, else by a genetic algorithm, with "
-		"the exact partition of each order. The row names the workers, stage by stage. With chunks, and "
+		"the exact partition of each order. Two more rows are data parallel: data-fewer without the slowest workers (or "
+		"those with least memory), and data-uneven, which gives each worker as many samples as it computes in the time "
+		"of the others; whoever does that must weight gradients by them, and no run was held against it. The row names the workers, stage by stage. With chunks, and "
 		"where all stages are given as many replicas, workers stay as they are numbered.\n",
 	.options = OPTION_TABLES(rows),
 	.after =

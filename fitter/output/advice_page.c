@@ -110,7 +110,9 @@ static void put_picture(const struct advice_print *p, FILE *out)
 		[STRATEGY_NAME_TENSOR] = 6,
 		[STRATEGY_NAME_ZERO_1] = 0,
 		[STRATEGY_NAME_ZERO_2] = 2,
-		[STRATEGY_NAME_ZERO_3] = 3};
+		[STRATEGY_NAME_ZERO_3] = 3,
+		[STRATEGY_NAME_FEWER] = 1,
+		[STRATEGY_NAME_UNEVEN] = 4};
 	const struct advice *a = p->advice;
 	const char *names[ADVICE_MOST_COUNTS];
 	char texts[ADVICE_MOST_COUNTS][16];

@@ -133,7 +133,7 @@ void advice_table_ways(const struct advice_print *p, struct print_table *table)
 		const struct advice_way *way = &row->ways[i % STRATEGY_NAME_COUNT];
 		bool is_single = way->name == STRATEGY_NAME_SINGLE;
 
-		if (is_single != (row->gpus == 1))
+		if (is_single != (row->gpus == 1) || way->choice.is_idle)
 			continue;
 		print_row(table);
 		print_number(table, 0, (double)row->gpus);

@@ -1,5 +1,6 @@
 /* An advice in words: see advice_table.h. */
 #include "advice_table.h"
+#include "strategy_table.h"
 #include "strategy/strategy_fixed.h"
 #include "strategy/strategy_torch.h"
 
@@ -62,8 +63,12 @@ static const char *tie(const struct advice_row *row, struct arena *arena)
 static const char *which(const struct advice_print *p, struct arena *arena)
 {
 	const struct advice_row *row = p->advice->pays;
+	const char *workers =
+		strategy_table_workers(arena, row->best->name, &row->best->choice, p->advice->cluster);
 	const char *name = strategy_names[row->best->name], *tied;
 
+	if (*workers)
+		name = arena_format(arena, "%s (%s)", name, workers);
 	if (!row->second && row->gpus > 1 && advice_is_outside(p->advice))
 		return arena_format(arena,
 			"%s; pipelines are not considered, as %.0f%% of the iteration is neither in layers nor "

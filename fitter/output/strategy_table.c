@@ -152,6 +152,55 @@ static const char *room_text(struct arena *arena, const struct strategy_cluster 
 	return arena_format(arena, "the %.4g of a worker", cluster->memory / GIB);
 }
 
+/* "0-6,9": ascending numbers. */
+static const char *numbers_text(struct arena *arena, const bool *has, size_t count)
+{
+	const char *text = "";
+
+	for (size_t i = 0, end; i < count; i = end) {
+		for (end = i; end < count && has[end]; end++)
+			;
+		if (end == i) {
+			end++;
+			continue;
+		}
+		text = arena_format(arena, "%s%s%zu", text, *text ? "," : "", i);
+		if (end - i > 1)
+			text = arena_format(arena, "%s-%zu", text, end - 1);
+	}
+	return text;
+}
+
+const char *strategy_table_workers(struct arena *arena, enum strategy_name name,
+	const struct strategy_choice *choice, const struct strategy_cluster *cluster)
+{
+	bool has[STRATEGY_MAX_WORKERS] = {false};
+	size_t count = cluster->workers;
+	double samples = 0;
+	const char *text = "";
+
+	if (!choice->possible || (name != STRATEGY_NAME_FEWER && name != STRATEGY_NAME_UNEVEN))
+		return "";
+	for (size_t i = 0; name == STRATEGY_NAME_FEWER && i < choice->used; i++)
+		has[choice->worker[i]] = true;
+	if (name == STRATEGY_NAME_FEWER)
+		return arena_format(arena, "workers %s", numbers_text(arena, has, cluster->workers));
+	/* neighbours with as many; those behind have none */
+	while (count > 0 && !(choice->share[count - 1] > 0))
+		count--;
+	for (size_t i = 0, end; i < count; i = end) {
+		samples = choice->share[i];
+		for (end = i; end < count && choice->share[end] == samples; end++)
+			;
+		text = arena_format(arena, "%s%s%g", text, i ? ", " : "samples ", samples);
+		if (end - i > 1)
+			text = arena_format(arena, "%s of each of %zu-%zu", text, i, end - 1);
+		else
+			text = arena_format(arena, "%s of %zu", text, i);
+	}
+	return text;
+}
+
 void strategy_table_begin(struct print_table *table)
 {
 	print_columns(table, columns, sizeof(columns) / sizeof(*columns));
@@ -201,6 +250,12 @@ void strategy_table_row(struct print_table *table, const struct strategy_choice 
 		note = arena_format(table->arena, "%zu exchange%s, %.3f ms, %.3f ms of it exposed",
 			parts->buckets, pm_text_plural(parts->buckets), parts->exchange / 1e6,
 			parts->exposed / 1e6);
+		if (*strategy_table_workers(table->arena, name, choice, cluster)) {
+			const char *workers = strategy_table_workers(table->arena, name, choice, cluster);
+
+			print_word(table, ASSIGNED, workers);
+			note = arena_format(table->arena, "%s, %s", workers, note);
+		}
 	}
 	if (!choice->is_validated)
 		note = arena_format(table->arena, "%s; no run was held against it", note);

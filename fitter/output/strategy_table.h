@@ -7,6 +7,11 @@
 #include "base/table.h"
 
 /* The columns of a table that print_init has begun. */
+/* Which workers data parallelism of unlike workers uses, or how many samples each has; "": of all others. Of
+ * the arena. */
+const char *strategy_table_workers(struct arena *arena, enum strategy_name name,
+	const struct strategy_choice *choice, const struct strategy_cluster *cluster);
+
 void strategy_table_begin(struct print_table *table);
 
 /* A row for choices[name]; all of strategy_choose's are given. */

@@ -67,6 +67,30 @@ static int near(double x, double y)
 	return fabs(x - y) <= 1e-9 * (fabs(x) + fabs(y));
 }
 
+/* All are three times slower than the one that was measured: as efficient as if they were not, and not
+ * measured. */
+static void check_slow(void)
+{
+	struct advice *a = prepare(0, 1);
+
+	for (size_t i = 0; i < STRATEGY_MAX_WORKERS; i++)
+		a->cluster->slow[i] = 3;
+	CHECK(advice_fill(a) == 0, "fill");
+	CHECK(near(a->rows[0].best->time, 36e6) && a->rows[0].best->strength != ADVICE_MEASURED &&
+			isnan(a->rows[0].measured),
+		"one: %g", a->rows[0].best->time);
+	CHECK(near(a->rows[2].efficiency, 1) && a->pays == &a->rows[2], "efficiency %g",
+		a->rows[2].efficiency);
+	advice_free(a);
+	/* three of four at their full speed: the fourth is left out */
+	for (size_t i = 0; i < STRATEGY_MAX_WORKERS; i++)
+		a->cluster->slow[i] = i == 3 ? 6 : 1;
+	CHECK(advice_fill(a) == 0, "fill");
+	CHECK(near(a->rows[0].best->time, 12e6) && a->rows[2].best->name == STRATEGY_NAME_FEWER, "%s",
+		strategy_names[a->rows[2].best->name]);
+	advice_free(a);
+}
+
 static void check_free_links(void)
 {
 	struct advice *a = prepare(0, 1);
@@ -116,7 +140,7 @@ static void check_untried(void)
 
 	a->optimizer_copies = 2;
 	CHECK(advice_fill(a) == 0, "fill");
-	for (int name = STRATEGY_NAME_TENSOR; name < STRATEGY_NAME_COUNT; name++) {
+	for (int name = STRATEGY_NAME_TENSOR; name <= STRATEGY_NAME_ZERO_3; name++) {
 		const struct advice_way *way = &a->rows[1].ways[name];
 
 		CHECK(way->strength == ADVICE_UNTRIED && way->low <= way->time && way->time < way->high &&
@@ -387,6 +411,7 @@ static void check_tie(void)
 
 int main(void)
 {
+	check_slow();
 	check_free_links();
 	check_range();
 	check_untried();
