@@ -243,7 +243,7 @@ static int fill_row(struct advice *a, const struct nets *nets, struct advice_row
 
 	a->cluster->workers = row->gpus;
 	status = strategy_choose(nets->likely, a->cluster, &how,
-		&(struct strategy_tries){.micro_batches = tries, .count = 8}, choices);
+		&(struct strategy_tries){.micro_batches = tries, .count = 8, .goes_on = true}, choices);
 	for (size_t i = 0; i < STRATEGY_NAME_COUNT && status == 0; i++) {
 		struct advice_way *way = &row->ways[i];
 

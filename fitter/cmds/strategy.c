@@ -19,6 +19,7 @@
 struct choices {
 	const char *cluster;
 	size_t workers, micro_batches[64], micro_count;
+	bool goes_on; /* with more micro-batches, where memory decides */
 	struct strategy_how how;
 	enum print_form form;
 };
@@ -43,6 +44,7 @@ static void take_micro_batches(struct choices *c, const char *text)
 	if (!copy)
 		errx(1, "out of memory");
 	c->micro_count = 0;
+	c->goes_on = false;
 	for (char *item = strtok_r(copy, ",", &save); item; item = strtok_r(NULL, ",", &save)) {
 		if (c->micro_count == sizeof(c->micro_batches) / sizeof(*c->micro_batches))
 			cmd_usage(&cmd_strategy, "--micro-batches: more than %zu numbers", c->micro_count);
@@ -164,14 +166,29 @@ static void say_tie(struct answer *a, enum strategy_name best, bool synchronous)
 			strategy_names[best], names, 100 * farthest, 100 * miss);
 }
 
+/* What was tried, as other settings might fit. */
+static void say_none(struct answer *a)
+{
+	size_t most = 0;
+
+	for (int i = STRATEGY_NAME_DATA; i < STRATEGY_NAME_COUNT; i++)
+		most = a->strategies[i].tried > most ? a->strategies[i].tried : most;
+	sentences_add(&a->said,
+		"Recommended: none: no synchronous strategy that was tried fits into what workers have. Tried: these strategies on "
+		"%zu worker%s, pipelines with up to %zu micro-batch%s%s%s.",
+		a->cluster->workers, pm_text_plural(a->cluster->workers), most, most == 1 ? "" : "es",
+		a->choices->how.recompute ? " and recomputation"
+					  : " without recomputation (--recompute on takes less)",
+		a->choices->goes_on ? "" : "; without --micro-batches the search goes on with more");
+}
+
 static void say_best(struct answer *a)
 {
 	const struct strategy_choice *strategies = a->strategies;
 	const struct strategy_choice *single = &strategies[STRATEGY_NAME_SINGLE];
 
 	if (a->best == STRATEGY_NAME_COUNT)
-		sentences_add(
-			&a->said, "Recommended: none: no synchronous strategy fits into what workers have.");
+		say_none(a);
 	else if (strategies[a->best].time >= single->time && single->fits)
 		sentences_add(&a->said, "Recommended: one worker; the next best, %s, takes %.1f%% longer.",
 			strategy_names[a->best], 100 * (strategies[a->best].time / single->time - 1));
@@ -220,7 +237,7 @@ static void say_search(enum strategy_name name, size_t micro_batches)
 static void answer_init(struct answer *a, const struct choices *c, const struct strategy_net *net,
 	const struct strategy_cluster *cluster)
 {
-	const struct strategy_tries tries = {c->micro_batches, c->micro_count, say_search};
+	const struct strategy_tries tries = {c->micro_batches, c->micro_count, say_search, c->goes_on};
 
 	*a = (struct answer){.choices = c, .net = net, .cluster = cluster};
 	a->said.arena = &a->arena;
@@ -287,7 +304,8 @@ static int run(int argument_count, char **arguments)
 	struct choices c = {
 		.how = {.aggregate = STRATEGY_FUSED, .threshold = 64 << 20, .cycle = 1e6, .recompute = true},
 		.micro_batches = {1, 2, 4, 8, 16, 32},
-		.micro_count = 6};
+		.micro_count = 6,
+		.goes_on = true};
 	struct strategy_cluster *cluster = calloc(1, sizeof(*cluster));
 	struct strategy_net net;
 	struct answer answer;
@@ -331,7 +349,8 @@ static const struct option_row rows[] = {
 	{"fusion-threshold", THRESHOLD, "BYTES",
 		"size of a bucket; default 67108864; PyTorch's programs have DDP's"},
 	{"cycle-ms", CYCLE, "X", "period in which gradients are collected; default 1"},
-	{"micro-batches", MICRO, "LIST", "numbers to evaluate; default 1,2,4,8,16,32"},
+	{"micro-batches", MICRO, "LIST",
+		"numbers to evaluate, no others; default 1,2,4,8,16,32, and more of them where a pipeline does not fit with these"},
 	{"recompute", RECOMPUTE, "on|off", "GPipe stages keep their inputs only; default on"},
 	{"optimizer", OPTIMIZER, "sgd|momentum|adam",
 		"numbers it keeps for a parameter (0, 1, 2), for memory; the runs' own; default sgd"},

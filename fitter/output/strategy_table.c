@@ -39,6 +39,7 @@ enum {
 	MISS = ASSIGNED + 2,
 	MAY_BE_QUICKEST,
 	AT_LEAST,
+	TRIED,
 	NOTE
 };
 
@@ -73,7 +74,8 @@ static const struct print_column columns[] = {
 	PRINT_COLUMN("assignment", NULL, PRINT_WORD),
 	PRINT_COLUMN("miss", NULL, PRINT_SHARE),
 	PRINT_COLUMN("may_be_quickest", NULL, PRINT_FLAG),
-	PRINT_COLUMN("memory_at_least", NULL, PRINT_FLAG), /* memory_bytes is a lower bound */
+	PRINT_COLUMN("memory_at_least", NULL, PRINT_FLAG),      /* memory_bytes is a lower bound */
+	PRINT_COLUMN("micro_batches_tried", NULL, PRINT_COUNT), /* up to so many */
 	PRINT_COLUMN(NULL, "", PRINT_WORD, .csv_key = ""),
 };
 
@@ -234,6 +236,8 @@ void strategy_table_row(struct print_table *table, const struct strategy_choice 
 	print_number(table, TIME, choice->time);
 	print_number(table, PUBLISHED, choice->published);
 	fill_memory(table, choice);
+	if (choice->tried > 0)
+		print_number(table, TRIED, (double)choice->tried);
 	if (strategy_is_pipe(name)) {
 		note = fill_pipe(table, choice, net);
 		if (name == STRATEGY_NAME_LAYERWISE)
@@ -264,6 +268,9 @@ void strategy_table_row(struct print_table *table, const struct strategy_choice 
 	} else {
 		note = arena_format(table->arena, "does not fit: %.3g GiB more than %s", choice->lacks / GIB,
 			room_text(table->arena, cluster));
+		if (choice->tried > 1)
+			note = arena_format(
+				table->arena, "%s, with up to %zu micro-batches", note, choice->tried);
 	}
 	print_word(table, NOTE, note);
 }

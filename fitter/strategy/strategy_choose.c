@@ -23,6 +23,13 @@ struct pipe_kind {
 	size_t most_chunks; /* of powers of two */
 };
 
+/* What was tried of a pipeline. */
+struct strategy_tried {
+	struct strategy_choice *choice; /* the best of it */
+	size_t most;
+	bool divides; /* the batch, some number of micro-batches */
+};
+
 /* One way to set it up. Replicas: of each stage; 0: chosen. */
 struct setting {
 	size_t micro_batches, chunks, replicas;
@@ -206,14 +213,46 @@ static bool is_of_torch(enum strategy_name name)
 	return name == STRATEGY_NAME_GPIPE || name == STRATEGY_NAME_FLUSH;
 }
 
+/* One number of micro-batches, if it divides the batch. */
+static int try_number(const struct strategy_net *net, const struct strategy_cluster *cluster,
+	const struct strategy_how *how, enum strategy_name name, const struct strategy_tries *tries,
+	size_t micro_batches, struct strategy_tried *tried)
+{
+	if (tries->progress)
+		tries->progress(name, micro_batches);
+	if (fmod(how->batch, (double)micro_batches) > 0)
+		return 0;
+	tried->divides = true;
+	tried->most = micro_batches > tried->most ? micro_batches : tried->most;
+	return try_settings(net, cluster, how, &pipe_kinds[name], micro_batches, tried->choice);
+}
+
+/* More of them, where memory decides, until one fits; and one more, which may be quicker. */
+static int go_on(const struct strategy_net *net, const struct strategy_cluster *cluster,
+	const struct strategy_how *how, enum strategy_name name, const struct strategy_tries *tries,
+	struct strategy_tried *tried)
+{
+	int status = 0;
+	bool fitted = false;
+
+	for (double m = 2 * (double)tried->most;
+		m <= how->batch && status == 0 && tried->choice->possible && !fitted; m *= 2) {
+		fitted = tried->choice->fits;
+		while (m < how->batch && fmod(how->batch, m) > 0)
+			m++;
+		status = try_number(net, cluster, how, name, tries, (size_t)m, tried);
+	}
+	return status;
+}
+
 static int pipe_of(const struct strategy_net *net, const struct strategy_cluster *cluster,
 	const struct strategy_how *how, enum strategy_name name, const struct strategy_tries *tries,
 	struct strategy_choice *choice)
 {
 	static const size_t one = 1;
-	const struct strategy_tries whole = {&one, 1, tries->progress};
+	const struct strategy_tries whole = {&one, 1, tries->progress, false};
+	struct strategy_tried tried = {.choice = choice};
 	int status = 0;
-	bool divides = false;
 
 	*choice = (struct strategy_choice){.published = NAN, .warm_up = NAN, .bound = NAN};
 	if (cluster->workers < 2) {
@@ -226,14 +265,11 @@ static int pipe_of(const struct strategy_net *net, const struct strategy_cluster
 	}
 	if (name == STRATEGY_NAME_MODEL || name == STRATEGY_NAME_LAYERWISE)
 		tries = &whole;
-	for (size_t i = 0; i < tries->count && status == 0; i++) {
-		if (tries->progress)
-			tries->progress(name, tries->micro_batches[i]);
-		if (fmod(how->batch, (double)tries->micro_batches[i]) > 0)
-			continue;
-		divides = true;
-		status = try_settings(net, cluster, how, &pipe_kinds[name], tries->micro_batches[i], choice);
-	}
+	for (size_t i = 0; i < tries->count && status == 0; i++)
+		status = try_number(net, cluster, how, name, tries, tries->micro_batches[i], &tried);
+	if (status == 0 && tries->goes_on && choice->possible && !choice->fits)
+		status = go_on(net, cluster, how, name, tries, &tried);
+	choice->tried = tried.most;
 	if (name == STRATEGY_NAME_LAYERWISE && status == 0)
 		status = try_fewer(net, cluster, how, &pipe_kinds[name], choice);
 	/* PyTorch's schedules keep other tensors: what is computed is taken for whether it fits, and not said
@@ -243,11 +279,11 @@ static int pipe_of(const struct strategy_net *net, const struct strategy_cluster
 		choice->memory = NAN;
 	}
 	if (!choice->possible)
-		choice->why = divides ? name == STRATEGY_NAME_HYBRID && cluster->workers < 3
-						? "two workers are two stages or two replicas"
-						: "the network has too few cut points"
-				      : "the batch is not divisible by any of these numbers of "
-					"micro-batches";
+		choice->why = tried.divides ? name == STRATEGY_NAME_HYBRID && cluster->workers < 3
+						      ? "two workers are two stages or two replicas"
+						      : "the network has too few cut points"
+					    : "the batch is not divisible by any of these numbers of "
+					      "micro-batches";
 	return status;
 }
 

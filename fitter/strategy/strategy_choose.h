@@ -59,6 +59,7 @@ struct strategy_choice {
 	bool divides_last;            /* tensor: TORCH_TENSOR_GATHERED */
 	double at_once;               /* layer-wise: strategy_layerwise_least; else 0 */
 	struct strategy_plan plan;    /* pipelines */
+	size_t tried;                 /* pipelines: the most micro-batches that were tried; 0: none */
 	enum strategy_search search;  /* pipelines: how `worker` was found */
 	/* pipelines: at each place of the plan; without the slowest: those that take part, `used` of them */
 	size_t worker[STRATEGY_MAX_WORKERS], used;
@@ -66,12 +67,14 @@ struct strategy_choice {
 	struct strategy_data_parts parts;   /* where strategy_has_parts */
 };
 
-/* Micro-batches that are tried: those of the list that divide the batch. For unlike workers each takes up to
- * a second or two. */
+/* Micro-batches that are tried: those of the list that divide the batch. Where a pipeline fits with none of
+ * them, `goes_on` tries more, at least twice as many each time, down to one sample: a stage keeps less of
+ * smaller ones. For unlike workers each takes up to a second or two. */
 struct strategy_tries {
 	const size_t *micro_batches;
 	size_t count;
 	void (*progress)(enum strategy_name name, size_t micro_batches); /* before each search; may be NULL */
+	bool goes_on;
 };
 
 /* Fills STRATEGY_NAME_COUNT choices. 0 or -ENOMEM. */

@@ -386,8 +386,8 @@ static void check_rows(void)
 	cluster_init(&cluster, 2, 0, 1e9);
 	strategy_net_rows(&chain.net, 8);
 	CHECK(near(chain.net.batches[0], 8) && near(chain.layers[1].input_bytes, 256), "rows");
-	CHECK(strategy_choose(
-		      &chain.net, &cluster, &how, &(struct strategy_tries){&micro, 1, NULL}, choices) == 0,
+	CHECK(strategy_choose(&chain.net, &cluster, &how, &(struct strategy_tries){&micro, 1, NULL, false},
+		      choices) == 0,
 		"choose");
 	CHECK(near(choices[STRATEGY_NAME_DATA].time, 6 * 2048), "data: %g", choices[STRATEGY_NAME_DATA].time);
 	for (int i = STRATEGY_NAME_MODEL; i <= STRATEGY_NAME_TENSOR; i++)

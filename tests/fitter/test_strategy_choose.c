@@ -113,8 +113,8 @@ static void check_even(void)
 				least = fmin(least, pipedream(&chain, &cluster, &how, micro[m], replicas));
 		}
 		even += least < planned * (1 - 1e-9);
-		CHECK(strategy_choose(&chain.net, &cluster, &how, &(struct strategy_tries){micro, 2, NULL},
-			      choices) == 0,
+		CHECK(strategy_choose(&chain.net, &cluster, &how,
+			      &(struct strategy_tries){micro, 2, NULL, false}, choices) == 0,
 			"choose");
 		CHECK(near(choices[STRATEGY_NAME_PIPEDREAM].time, fmin(planned, least)), "round %d: %g",
 			round, choices[STRATEGY_NAME_PIPEDREAM].time);

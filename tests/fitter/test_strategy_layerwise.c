@@ -192,8 +192,8 @@ static void check_choice(void)
 
 	equal_layers(&chain);
 	cluster_init(&cluster, PARTITIONS, 0, 1e-2);
-	CHECK(strategy_choose(
-		      &chain.net, &cluster, &how, &(struct strategy_tries){&micro, 1, NULL}, choices) == 0,
+	CHECK(strategy_choose(&chain.net, &cluster, &how, &(struct strategy_tries){&micro, 1, NULL, false},
+		      choices) == 0,
 		"choose");
 	CHECK(choices[STRATEGY_NAME_LAYERWISE].possible &&
 			!strategy_is_synchronous(STRATEGY_NAME_LAYERWISE) &&
@@ -210,13 +210,13 @@ static void check_choice(void)
 	for (size_t i = 0; i < PARTITIONS; i++)
 		chain.layers[i].input_bytes = 0;
 	chain.layers[0].parameter_bytes = 1000;
-	CHECK(strategy_choose(
-		      &chain.net, &cluster, &how, &(struct strategy_tries){&micro, 1, NULL}, choices) == 0 &&
+	CHECK(strategy_choose(&chain.net, &cluster, &how, &(struct strategy_tries){&micro, 1, NULL, false},
+		      choices) == 0 &&
 			choices[STRATEGY_NAME_LAYERWISE].plan.stage_count == 3,
 		"three partitions");
 	cluster.memory = 5500;
-	CHECK(strategy_choose(
-		      &chain.net, &cluster, &how, &(struct strategy_tries){&micro, 1, NULL}, choices) == 0,
+	CHECK(strategy_choose(&chain.net, &cluster, &how, &(struct strategy_tries){&micro, 1, NULL, false},
+		      choices) == 0,
 		"choose");
 	CHECK(choices[STRATEGY_NAME_LAYERWISE].plan.stage_count == 2 && choices[STRATEGY_NAME_LAYERWISE].fits,
 		"as many as fit");

@@ -144,6 +144,52 @@ static void check_fits(void)
 		"something is offered that does not fit");
 }
 
+/* What GPipe takes with so many micro-batches, whatever there is. */
+static double taken_with(const struct chain *chain, struct strategy_cluster *cluster,
+	const struct strategy_how *how, size_t micro_batches)
+{
+	static struct strategy_choice choices[STRATEGY_NAME_COUNT];
+	const struct strategy_tries tries = {.micro_batches = &micro_batches, .count = 1};
+
+	cluster->memory = 0;
+	CHECK(strategy_choose(&chain->net, cluster, how, &tries, choices) == 0, "choose");
+	return choices[STRATEGY_NAME_GPIPE].memory;
+}
+
+/* Between what 8 and 16 micro-batches take: 1 and 2 do not fit, and the search goes on to 16 and one beyond,
+ * if it may. */
+static void check_goes_on(void)
+{
+	static struct strategy_cluster cluster;
+	static struct strategy_choice choices[STRATEGY_NAME_COUNT];
+	const struct strategy_choice *gpipe = &choices[STRATEGY_NAME_GPIPE];
+	const size_t micro_batches[] = {1, 2};
+	struct strategy_tries tries = {.micro_batches = micro_batches, .count = 2};
+	struct strategy_how how = {.batch = 96, .threshold = 1000, .recompute = true};
+	double eight, sixteen;
+	struct chain chain;
+
+	memory_init(&chain);
+	cluster_init(&cluster, 2, 1, 1);
+	eight = taken_with(&chain, &cluster, &how, 8);
+	sixteen = taken_with(&chain, &cluster, &how, 16);
+	CHECK(sixteen < eight, "16 take %g, 8 take %g", sixteen, eight);
+	cluster.memory = (eight + sixteen) / 2;
+	CHECK(strategy_choose(&chain.net, &cluster, &how, &tries, choices) == 0 && !gpipe->fits &&
+			gpipe->tried == 2,
+		"with %zu: fits", gpipe->tried);
+	tries.goes_on = true;
+	CHECK(strategy_choose(&chain.net, &cluster, &how, &tries, choices) == 0 && gpipe->fits &&
+			gpipe->tried == 32 && gpipe->plan.micro_batches >= 16,
+		"%zu micro-batches of %zu tried", gpipe->plan.micro_batches, gpipe->tried);
+	/* 1, 2, 4 ... do not divide it: the next that do */
+	how.batch = 45;
+	cluster.memory = 1;
+	CHECK(strategy_choose(&chain.net, &cluster, &how, &tries, choices) == 0 && !gpipe->fits &&
+			gpipe->tried == 45,
+		"%zu tried of 45 samples", gpipe->tried);
+}
+
 /* As cuDNN counts: (places + 2 pad - dilation (window - 1) - 1) / stride + 1, rounded down. */
 static void check_outputs(void)
 {
@@ -179,6 +225,7 @@ int main(void)
 	check_memory();
 	check_measured_memory();
 	check_fits();
+	check_goes_on();
 	check_outputs();
 	return check_end();
 }

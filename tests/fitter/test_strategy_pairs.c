@@ -311,7 +311,7 @@ static void check_choice(void)
 	static struct strategy_cluster cluster;
 	static struct strategy_choice choices[STRATEGY_NAME_COUNT];
 	static const size_t one = 1;
-	const struct strategy_tries tries = {&one, 1, NULL};
+	const struct strategy_tries tries = {&one, 1, NULL, false};
 	const struct strategy_how how = {.batch = 4, .other = 6};
 	const struct strategy_choice *tensor = &choices[STRATEGY_NAME_TENSOR];
 	struct chain chain;
@@ -368,7 +368,7 @@ static void check_pipelines(void)
 	static struct strategy_cluster cluster;
 	static struct strategy_choice choices[STRATEGY_NAME_COUNT];
 	static const size_t two = 2;
-	const struct strategy_tries tries = {&two, 1, NULL};
+	const struct strategy_tries tries = {&two, 1, NULL, false};
 	const struct strategy_how how = {.batch = 4};
 	const struct strategy_choice *gpipe = &choices[STRATEGY_NAME_GPIPE];
 	struct chain chain;

@@ -139,7 +139,7 @@ static void check_choice(void)
 	static struct strategy_choice choices[STRATEGY_NAME_COUNT];
 	static const size_t one = 1;
 	const struct strategy_how how = {.batch = 4, .other = 0, .aggregate = STRATEGY_AFTER};
-	const struct strategy_tries tries = {&one, 1, NULL};
+	const struct strategy_tries tries = {&one, 1, NULL, false};
 	struct chain chain;
 
 	init(&chain, &cluster);

@@ -36,8 +36,8 @@ static void choose(struct chain *chain, double batch)
 	static const size_t micro = 1;
 	const struct strategy_how how = {.batch = batch, .aggregate = STRATEGY_AFTER};
 
-	CHECK(strategy_choose(
-		      &chain->net, &cluster, &how, &(struct strategy_tries){&micro, 1, NULL}, choices) == 0,
+	CHECK(strategy_choose(&chain->net, &cluster, &how, &(struct strategy_tries){&micro, 1, NULL, false},
+		      choices) == 0,
 		"out of memory");
 }
 
