@@ -1,6 +1,7 @@
 /* Numbers of GPUs and strategies, each with a range: see advice.h. */
 #include "advice.h"
 #include "strategy/strategy_fixed.h"
+#include "strategy/strategy_unlike.h"
 
 #include <errno.h>
 #include <math.h>
@@ -29,6 +30,24 @@ struct nets {
 	const struct strategy_net *likely, *slowest;
 };
 
+double advice_batch(const struct advice *a, size_t gpus)
+{
+	return a->whole_batch > 0 ? a->whole_batch : a->run.batch * (double)gpus;
+}
+
+/* Samples as a multiple of those that were measured. */
+static double times_the_run(const struct advice *a, double samples)
+{
+	return samples / a->run.batch;
+}
+
+/* Besides layers, of a worker that reads so many samples: its input grows with them, its launches and what
+ * else do not. */
+static double other_of(const struct advice *a, double samples)
+{
+	return a->run.other + (times_the_run(a, samples) - 1) * a->run.input;
+}
+
 /* An iteration on the quickest of the workers, of which the layers' part takes as much longer. */
 static double iteration_of_one(const struct advice *a, double measured)
 {
@@ -38,20 +57,15 @@ static double iteration_of_one(const struct advice *a, double measured)
 /* Each worker reads as much as the one that was measured. */
 static struct strategy_how how_of(const struct advice *a, size_t gpus)
 {
-	return (struct strategy_how){.batch = a->run.batch * (double)gpus,
-		.other = a->run.other * (double)gpus,
+	double batch = advice_batch(a, gpus);
+
+	return (struct strategy_how){.batch = batch,
+		.other = other_of(a, batch / (double)gpus) * (double)gpus,
 		.aggregate = STRATEGY_FUSED,
 		.threshold = 64 << 20,
 		.cycle = a->cycle,
 		.optimizer_copies = a->optimizer_copies,
 		.recompute = !a->net.is_torch};
-}
-
-/* Besides layers, where a worker reads for all: its input grows with the batch, its launches
- * and what else do not. */
-static double other_of_pipe(const struct advice *a, double gpus)
-{
-	return a->run.other + (gpus - 1) * a->run.input;
 }
 
 bool advice_is_outside(const struct advice *a)
@@ -92,7 +106,7 @@ static void range_parts(
 
 	if (way->name == STRATEGY_NAME_TENSOR) {
 		/* each worker has the whole batch, and nothing can be hidden */
-		way->time += other_of_pipe(a, (double)gpus) - how->other;
+		way->time += other_of(a, advice_batch(a, gpus)) - how->other;
 		way->low = way->time * (1 - miss);
 		way->high = way->time * (1 + miss);
 		return;
@@ -111,7 +125,7 @@ static int range_pipe(const struct advice *a, const struct nets *nets, const str
 	double best, worst;
 	struct strategy_cluster ordered;
 
-	pipe.other = other_of_pipe(a, (double)gpus);
+	pipe.other = other_of(a, advice_batch(a, gpus));
 	strategy_cluster_ordered(
 		a->cluster, way->choice.worker, plan->first[strategy_places(plan)], &ordered);
 	way->time = strategy_pipe(nets->likely, &ordered, &pipe, plan, NULL);
@@ -142,22 +156,78 @@ static void consider(struct advice_way *way, enum advice_limit limit, double tim
 static void set_limit(const struct advice *a, double gpus, struct advice_way *way)
 {
 	bool pipe = strategy_is_pipe(way->name), whole = pipe || way->name == STRATEGY_NAME_TENSOR;
-	double compute = strategy_quickest(a->cluster, NULL) * (a->run.iteration - a->run.other);
+	double batch = advice_batch(a, (size_t)gpus), reads = batch / gpus;
+	double compute = strategy_quickest(a->cluster, NULL) * times_the_run(a, reads) *
+			 (a->run.iteration - a->run.other);
 
 	/* the first stage reads for all, each of its replicas a part */
+	if (whole)
+		reads = batch;
 	if (pipe)
-		gpus /= (double)(way->choice.plan.first[1] - way->choice.plan.first[0]);
+		reads /= (double)(way->choice.plan.first[1] - way->choice.plan.first[0]);
 	way->limit = ADVICE_COMPUTE;
 	way->share = 0;
 	if (strategy_has_parts(way->name))
 		consider(way, ADVICE_LINKS, way->choice.parts.exposed);
 	if (pipe)
-		consider(way, ADVICE_STAGES, way->time - compute - other_of_pipe(a, gpus));
-	consider(way, ADVICE_INPUT, (whole ? gpus : 1) * a->run.input);
+		consider(way, ADVICE_STAGES, way->time - compute - other_of(a, reads));
+	consider(way, ADVICE_INPUT, times_the_run(a, reads) * a->run.input);
 	consider(way, ADVICE_LAUNCH, a->run.launch);
 	consider(way, ADVICE_OTHER, a->run.other - a->run.input - a->run.launch);
 	if (way->limit == ADVICE_COMPUTE)
 		way->share = fmin(compute / way->time, 1);
+}
+
+/* Is each GPU's share another number of samples than was measured? */
+static bool is_share_other(const struct advice *a, size_t gpus)
+{
+	return fabs(advice_batch(a, gpus) / (double)gpus - a->run.batch) > 1e-6 * a->run.batch;
+}
+
+/* One worker with the whole batch: what was measured, or from the layers. */
+static double time_of_one(const struct advice *a, const struct strategy_net *net)
+{
+	double time = 0;
+
+	if (!is_share_other(a, 1))
+		return iteration_of_one(a, a->run.iteration);
+	for (int which = STRATEGY_FORWARD; which <= STRATEGY_UPDATE; which++)
+		time += strategy_time_of(
+			net, 0, net->layer_count, (enum strategy_time)which, advice_batch(a, 1));
+	return strategy_quickest(a->cluster, NULL) * time + other_of(a, advice_batch(a, 1));
+}
+
+static void range_of_one(const struct advice *a, const struct nets *nets, struct advice_way *way)
+{
+	bool is_other = is_share_other(a, 1);
+	double low, high;
+
+	way->time = time_of_one(a, nets->likely);
+	low = is_other ? time_of_one(a, &a->net) : iteration_of_one(a, a->run.quartiles[0]);
+	high = is_other && nets->slowest ? time_of_one(a, nets->slowest)
+					 : iteration_of_one(a, a->run.quartiles[1]);
+	if (is_other && !nets->slowest)
+		high = way->time;
+	way->low = fmin(fmin(low, is_other ? high : low), way->time);
+	way->high = fmax(fmax(high, is_other ? low : high), way->time);
+	way->strength = a->run.gpus == 1 && way->time == a->run.iteration ? ADVICE_MEASURED
+			: way->high <= NARROW * way->low                  ? ADVICE_MODERATE
+									  : ADVICE_WEAK;
+}
+
+/* Shares that were not measured: as layers may scale. */
+static void widen_shares(const struct advice *a, const struct nets *nets, const struct strategy_how *how,
+	struct advice_way *way)
+{
+	const struct strategy_net *ends[] = {&a->net, nets->slowest ? nets->slowest : &a->net};
+	struct strategy_data_parts likely, parts;
+
+	strategy_data_of(nets->likely, a->cluster, how, &likely);
+	for (int i = 0; i < 2; i++) {
+		strategy_data_of(ends[i], a->cluster, how, &parts);
+		way->low = fmin(way->low, way->low * parts.total / likely.total);
+		way->high = fmax(way->high, way->high * parts.total / likely.total);
+	}
 }
 
 static int fill_way(const struct advice *a, const struct nets *nets, const struct strategy_how *how,
@@ -175,12 +245,7 @@ static int fill_way(const struct advice *a, const struct nets *nets, const struc
 		return 0;
 	way->time = choice->time;
 	if (way->name == STRATEGY_NAME_SINGLE) {
-		way->time = iteration_of_one(a, a->run.iteration);
-		way->low = fmin(iteration_of_one(a, a->run.quartiles[0]), way->time);
-		way->high = fmax(iteration_of_one(a, a->run.quartiles[1]), way->time);
-		way->strength = a->run.gpus == 1 && way->time == a->run.iteration ? ADVICE_MEASURED
-				: way->high <= NARROW * way->low                  ? ADVICE_MODERATE
-										  : ADVICE_WEAK;
+		range_of_one(a, nets, way);
 	} else {
 		if (way->name == STRATEGY_NAME_DATA && !a->net.is_torch)
 			range_data(a, how, way);
@@ -188,6 +253,8 @@ static int fill_way(const struct advice *a, const struct nets *nets, const struc
 			range_parts(a, how, gpus, way);
 		else
 			status = range_pipe(a, nets, how, gpus, way);
+		if (!strategy_is_pipe(way->name) && is_share_other(a, gpus))
+			widen_shares(a, nets, how, way);
 		way->low -= fmax(a->run.iteration - a->run.quartiles[0], 0);
 		way->high += a->run.sd * greatest_of((double)gpus);
 		if (!choice->is_validated)
@@ -195,7 +262,7 @@ static int fill_way(const struct advice *a, const struct nets *nets, const struc
 		else if (way->high <= NARROW * way->low)
 			way->strength = ADVICE_MODERATE;
 	}
-	way->rate = a->run.batch * (double)gpus / way->time * 1e9;
+	way->rate = advice_batch(a, gpus) / way->time * 1e9;
 	set_limit(a, (double)gpus, way);
 	return status;
 }
@@ -265,7 +332,7 @@ static void take_measured(const struct advice *a, struct advice_row *row, struct
 
 	parts->exposed = fmax(row->measured - (parts->total - parts->exposed), 0);
 	way->time = way->low = way->high = row->measured;
-	way->rate = a->run.batch * (double)row->gpus / way->time * 1e9;
+	way->rate = advice_batch(a, row->gpus) / way->time * 1e9;
 	way->strength = ADVICE_MEASURED;
 	set_limit(a, (double)row->gpus, way);
 }
@@ -305,21 +372,18 @@ static void compare_checks(struct advice *a)
 
 static void judge(struct advice *a)
 {
-	double one, before = NAN;
+	double before = NAN;
 	size_t gpus_before = 0;
 	bool pays = true;
 
-	/* of all that there are, the quickest one */
-	a->cluster->workers = a->counts[a->count - 1];
-	one = a->run.batch / iteration_of_one(a, a->run.iteration) * 1e9;
 	for (size_t i = 0; i < a->count; i++) {
 		struct advice_row *row = &a->rows[i];
 
 		row->efficiency = row->marginal = NAN;
 		if (!row->best)
 			continue;
-		row->efficiency = row->best->rate / (double)row->gpus / one;
-		row->marginal = (row->best->rate - before) / (double)(row->gpus - gpus_before) / one;
+		row->efficiency = row->best->rate / (double)row->gpus / a->one;
+		row->marginal = (row->best->rate - before) / (double)(row->gpus - gpus_before) / a->one;
 		pays = pays && !(row->marginal < a->worth);
 		if (pays)
 			a->pays = row;
@@ -356,11 +420,15 @@ int advice_fill(struct advice *a)
 	}
 	for (size_t i = 0; i < a->count && status == 0; i++) {
 		a->rows[i].gpus = a->counts[i];
-		a->rows[i].measured = a->counts[i] == 1 && a->run.gpus == 1 && a->cluster->slow[0] == 1
+		a->rows[i].measured = a->counts[i] == 1 && a->run.gpus == 1 && a->cluster->slow[0] == 1 &&
+						      !is_share_other(a, 1)
 					      ? a->run.iteration
 					      : NAN;
 		status = fill_row(a, &nets, &a->rows[i]);
 	}
+	/* of all that there are, the quickest one */
+	a->cluster->workers = a->counts[a->count - 1];
+	a->one = status == 0 ? advice_batch(a, 1) / time_of_one(a, nets.likely) * 1e9 : NAN;
 	strategy_fixed_free(&fixed);
 	strategy_fixed_free(&slowest);
 	if (status < 0)

@@ -2,9 +2,9 @@
  * From captured runs to an answer: how many GPUs, which strategy, how long, what limits it, how sure.
  *
  * One run on one GPU, or one on several with data parallelism without its exchange, has the layers' times and
- * what a GPU does besides; each further GPU gets as many samples, so that the whole batch grows. Every
- * strategy is replayed for every number of GPUs (strategy_choose.h) and gets a range in which its time is
- * expected:
+ * what a GPU does besides; each further GPU gets as many samples, so that the whole batch grows, or they
+ * share one batch (strong scaling), so that each has fewer. Every strategy is replayed for every number of
+ * GPUs (strategy_choose.h) and gets a range in which its time is expected:
  *
  * One worker's range is the middle half of the iterations, which were measured; of a run on several up to
  * those with their exchange.
@@ -14,6 +14,9 @@
  *
  * That of other data parallelism is from an exchange that is wholly hidden to one that is not hidden at all
  * and begins a cycle late.
+ *
+ * GPUs that share one batch have fewer samples than were measured: ranges of what divides the batch reach as
+ * far as with layers that scale in proportion and with such that do so least, as those of pipelines do.
  *
  * Pipelines have micro-batches of other sizes. Where one batch was measured, a part of a layer's time is
  * taken not to shrink with them (strategy_fixed.h says which); the range is from none to twice that, and a
@@ -103,13 +106,18 @@ struct advice {
 	size_t counts[ADVICE_MOST_COUNTS], count; /* of GPUs, ascending */
 	double cycle;                             /* in which gradients are gathered for an exchange */
 	double optimizer_copies;                  /* numbers that the runs' optimizer keeps for a parameter */
-	double worth; /* least share of a GPU's work that added GPUs must do to pay */
+	double whole_batch; /* of all GPUs together, whatever their number; 0: each has the run's batch */
+	double worth;       /* least share of a GPU's work that added GPUs must do to pay */
 	/* set by advice_fill */
 	enum strategy_basis memory; /* of what strategies need */
 	struct advice_row *rows;    /* one for each count */
+	double one;                 /* samples a second on one GPU, the quickest */
 	/* NULL: nothing fits. Cheapest: with the most samples of a GPU hour. */
 	const struct advice_row *pays, *quickest, *cheapest;
 };
+
+/* Samples of an iteration on so many GPUs. */
+double advice_batch(const struct advice *advice, size_t gpus);
 
 /* 0 or -ENOMEM. advice_free in either case; it leaves what is the caller's. */
 int advice_fill(struct advice *advice);

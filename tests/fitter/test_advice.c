@@ -91,6 +91,42 @@ static void check_slow(void)
 	advice_free(a);
 }
 
+/* One batch of 8 for all GPUs: an exchange that costs nothing leaves time in proportion to each one's
+ * samples; four GPUs with more samples than were measured take as much longer. */
+static void check_strong(void)
+{
+	struct advice *a = prepare(0, 1);
+
+	a->whole_batch = 8;
+	/* without the time that layers keep whatever their samples, as one batch cannot tell it */
+	shorten_last();
+	CHECK(advice_fill(a) == 0, "fill");
+	CHECK(a->rows[0].best->strength == ADVICE_MEASURED && near(a->rows[0].best->time, 12e6), "one: %g",
+		a->rows[0].best->time);
+	for (size_t i = 1; i < 3; i++) {
+		const struct advice_way *data = &a->rows[i].ways[STRATEGY_NAME_DATA];
+		double share = 9.002e6 / (double)a->rows[i].gpus;
+
+		CHECK(data->time >= 0.99 * share && data->time < 12e6 && data->low <= data->time &&
+				data->high >= data->time && data->low <= 1.35 * share,
+			"%zu: %g in %g to %g", a->rows[i].gpus, data->time, data->low, data->high);
+		CHECK(near(data->rate, 8 / data->time * 1e9) && near(advice_batch(a, a->rows[i].gpus), 8),
+			"rate %g", data->rate);
+	}
+	CHECK(a->rows[2].ways[STRATEGY_NAME_DATA].time < a->rows[1].ways[STRATEGY_NAME_DATA].time,
+		"no strong scaling");
+	advice_free(a);
+	a->whole_batch = 32;
+	CHECK(advice_fill(a) == 0, "fill");
+	CHECK(a->rows[0].best->strength != ADVICE_MEASURED && isnan(a->rows[0].measured) &&
+			a->rows[0].best->time > 30e6,
+		"one with 32: %g", a->rows[0].best->time);
+	CHECK(near(a->rows[2].ways[STRATEGY_NAME_DATA].time, 9.002e6), "four with 8 each: %g",
+		a->rows[2].ways[STRATEGY_NAME_DATA].time);
+	advice_free(a);
+	a->whole_batch = 0;
+}
+
 static void check_free_links(void)
 {
 	struct advice *a = prepare(0, 1);
@@ -411,6 +447,7 @@ static void check_tie(void)
 
 int main(void)
 {
+	check_strong();
 	check_slow();
 	check_free_links();
 	check_range();
