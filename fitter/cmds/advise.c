@@ -17,10 +17,11 @@
 struct asked {
 	const char *cluster, *page;
 	double price, samples, batch;
+	bool is_strong; /* the whole batch stays the run's, or whole_batch */
 	enum print_form form;
 };
 
-enum { CLUSTER = OPTION_FIRST, GPUS, WORTH, PRICE, SAMPLES, CYCLE, OPTIMIZER, BATCH, HTML };
+enum { CLUSTER = OPTION_FIRST, GPUS, WORTH, PRICE, SAMPLES, CYCLE, OPTIMIZER, BATCH, WHOLE, HTML };
 
 static void take_counts(struct advice *a, const char *text)
 {
@@ -65,7 +66,11 @@ static void take_options(int argument_count, char **arguments, struct advice *a,
 			a->optimizer_copies = (double)command_word(&cmd_advise, option, optarg, optimizers);
 		else if (option == BATCH)
 			asked->batch = (double)command_count(&cmd_advise, option, optarg, 1, ULONG_MAX);
-		else if (option == HTML)
+		else if (option == WHOLE) {
+			asked->is_strong = true;
+			a->whole_batch =
+				optarg ? (double)command_count(&cmd_advise, option, optarg, 1, ULONG_MAX) : 0;
+		} else if (option == HTML)
 			asked->page = optarg;
 		else if (option == 'j')
 			asked->form = PRINT_JSON;
@@ -99,6 +104,19 @@ static void write_page(const struct advice_print *print, const char *path)
 
 	advice_print_html(print, pm_output_create(&output, path, false));
 	pm_output_finish(&output, path);
+}
+
+/* One batch for all GPUs: what was measured with other batches is no check, and there is a sample for each.
+ */
+static void share_batch(struct advice *a)
+{
+	if (!(a->whole_batch > 0))
+		a->whole_batch = a->run.batch;
+	a->check_count = 0;
+	while (a->count > 1 && (double)a->counts[a->count - 1] > a->whole_batch)
+		a->count--;
+	if ((double)a->counts[0] > a->whole_batch)
+		errx(1, "--whole-batch: %zu GPUs for %g samples", a->counts[0], a->whole_batch);
 }
 
 /* A run on one GPU does not tell how fast links are: those of machines that are built with its GPU. */
@@ -137,6 +155,8 @@ static int run(int argument_count, char **arguments)
 		advise_exchange_apply(&exchange, a.cluster);
 	}
 	strategy_cluster_complete(a.cluster, &a.net);
+	if (asked.is_strong)
+		share_batch(&a);
 	add_checks(&a);
 	if (advice_fill(&a) < 0)
 		errx(1, "out of memory");
@@ -173,6 +193,9 @@ static const struct option_row rows[] = {
 	{"batch", BATCH, "N",
 		"samples on a GPU, where the trace does not have them, as of transformers; then what divides the "
 		"batch is predicted, and tensor parallelism and pipelines of PyTorch's programs"},
+	{"whole-batch", WHOLE, "[=N]",
+		"strong scaling: all GPUs together have N samples, without N the run's batch, so that each has fewer with more of "
+		"them; default: each has the run's batch"},
 	{"html", HTML, "FILE", "writes one page too: the answer, a picture, tables; no script, no network"},
 	{"csv", 'c', NULL, "CSV output, a row for each strategy on each number of GPUs, times in ns"},
 	{"json", 'j', NULL, "JSON output: the rows, every strategy with its partition, the answer"},
@@ -188,7 +211,7 @@ const struct command cmd_advise = {
 		"data parallelism, of which one is taken to do the same without what is exposed of the exchange. Its layers and its iteration ('pmanalyze "
 		"layers', 'report' and 'export --observations', which are started) are what one GPU does; "
 		"the cluster's file has the links ('pmfit strategy --help'). Predicts an iteration on 1 to 64 GPUs, each "
-		"with the run's batch (the whole batch grows), for every strategy, and says what to take:\n"
+		"with the run's batch (the whole batch grows; --whole-batch divides one among them), for every strategy, and says what to take:\n"
 		"\n"
 		"  data\tas measured, plus the exchange of gradients next to the backward pass. Its "
 		"range is from an exchange that is wholly hidden to one that is not hidden at all; of PyTorch's programs as DDP does it\n"
@@ -209,6 +232,7 @@ const struct command cmd_advise = {
 	.after = "Example:\n"
 		 "  pmrun -o run ./train && pmfit advise run\n"
 		 "  pmfit advise --cluster mine.txt --html advice.html run\n"
+		 "  pmfit advise --whole-batch=1024 run\n"
 		 "\n"
 		 "Exit status: 0 success, 1 failure, 2 usage error.\n",
 	.run = run,

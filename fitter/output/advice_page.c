@@ -42,7 +42,7 @@ static void add_strategy(struct plot *plot, const struct advice *a, enum strateg
 	line->faint = is_untried;
 	for (size_t i = 0; i < a->count; i++) {
 		const struct advice_way *way = &a->rows[i].ways[name];
-		double samples = a->run.batch * (double)a->rows[i].gpus * 1e9;
+		double samples = advice_batch(a, a->rows[i].gpus) * 1e9;
 		char *tip;
 
 		if (isnan(way->time))
@@ -65,8 +65,7 @@ static void add_ideal(struct plot *plot, const struct advice *a)
 	ideal->colour = PLOT_PLAIN;
 	ideal->dashed = true;
 	for (size_t i = 0; i < a->count; i++)
-		plot_point(plot, ideal, (double)i,
-			a->run.batch * (double)a->rows[i].gpus / a->run.iteration * 1e9, NULL);
+		plot_point(plot, ideal, (double)i, a->one * (double)a->rows[i].gpus, NULL);
 }
 
 static void add_measured(struct plot *plot, const struct advice *a)
@@ -76,7 +75,7 @@ static void add_measured(struct plot *plot, const struct advice *a)
 	measured->colour = 1;
 	for (size_t i = 0; i < a->count; i++) {
 		const struct advice_row *row = &a->rows[i];
-		double rate = a->run.batch * (double)row->gpus / row->measured * 1e9;
+		double rate = advice_batch(a, row->gpus) / row->measured * 1e9;
 		char *tip = figure_text("%zu GPUs, measured: %.4g samples/s", row->gpus, rate);
 
 		if (isfinite(rate))

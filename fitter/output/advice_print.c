@@ -52,6 +52,8 @@ void advice_print_json(const struct advice_print *p, FILE *out)
 	cJSON_AddStringToObject(root, "cluster", p->cluster);
 	cJSON_AddBoolToObject(root, "cluster_assumed", p->is_assumed);
 	cJSON_AddNumberToObject(root, "gpu_batch", a->run.batch);
+	if (a->whole_batch > 0)
+		cJSON_AddNumberToObject(root, "whole_batch", a->whole_batch);
 	cJSON_AddNumberToObject(root, "iteration_ns", a->run.iteration);
 	cJSON_AddNumberToObject(root, "other_ns", a->run.other);
 	print_init(&table, &arena);

@@ -53,7 +53,7 @@ void advice_table_rows(const struct advice_print *p, struct print_table *table)
 		const struct advice_way *way = row->best;
 
 		print_row(table);
-		print_numbers(table, 0, (double[]){(double)row->gpus, a->run.batch * (double)row->gpus}, 2);
+		print_numbers(table, 0, (double[]){(double)row->gpus, advice_batch(a, row->gpus)}, 2);
 		if (!way) {
 			print_term(table, ROW_LIMIT, advice_limits[ADVICE_MEMORY],
 				"nothing fits into a GPU's memory");

@@ -91,7 +91,8 @@ static const char *which(const struct advice_print *p, struct arena *arena)
 
 static const char *duration(struct arena *arena, double seconds)
 {
-	return seconds < 120    ? arena_format(arena, "%.3g s", seconds)
+	return seconds < 1      ? print_time(arena, seconds * 1e9)
+	       : seconds < 120  ? arena_format(arena, "%.3g s", seconds)
 	       : seconds < 7200 ? arena_format(arena, "%.3g min", seconds / 60)
 				: arena_format(arena, "%.3g h", seconds / 3600);
 }
@@ -101,16 +102,18 @@ static const char *how_long(const struct advice_print *p, struct arena *arena)
 	const struct advice *a = p->advice;
 	const struct advice_row *row = a->pays;
 	const struct advice_way *way = row->best;
-	double batch = a->run.batch * (double)row->gpus;
+	double batch = advice_batch(a, row->gpus), iterations = ceil(p->samples / batch * (1 - 1e-12));
 	const char *text = arena_format(arena, "%g samples in %s (%s to %s): %.6g samples/s, %.3g× one GPU.",
 		batch, print_time(arena, way->time), print_time_like(arena, way->low, way->time),
 		print_time_like(arena, way->high, way->time), way->rate, row->efficiency * (double)row->gpus);
 
 	if (p->samples > 0)
-		text = arena_format(arena, "%s %.6g samples take %s (%s to %s).", text, p->samples,
-			duration(arena, p->samples / batch * way->time / 1e9),
-			duration(arena, p->samples / batch * way->low / 1e9),
-			duration(arena, p->samples / batch * way->high / 1e9));
+		text = arena_format(arena, "%s %.6g sample%s %s (%s to %s), %.6g iteration%s.", text,
+			p->samples, p->samples == 1 ? " takes" : "s take",
+			duration(arena, iterations * way->time / 1e9),
+			duration(arena, iterations * way->low / 1e9),
+			duration(arena, iterations * way->high / 1e9), iterations,
+			iterations == 1 ? "" : "s");
 	return text;
 }
 
@@ -207,6 +210,9 @@ static const char *held(const struct advice *a, struct arena *arena)
 	const struct advice_way *best = a->pays ? a->pays->best : NULL;
 	const double miss = best ? strategy_miss(best->name) : NAN;
 
+	if (a->whole_batch > 0)
+		return "Such predictions were held against runs on modelled GPUs with the run's batch on each; with other shares "
+		       "against four of one network, which were off by up to 10%, within their ranges; against none on real GPUs.";
 	return arena_format(arena,
 		"Such predictions were held against runs on %s modelled GPUs, whose links were known%s; against none "
 		"on real GPUs.",
@@ -299,8 +305,14 @@ void advice_assumptions(const struct advice_print *p, struct arena *arena, const
 				  strategy_basis_sentences[a->memory])
 			: arena_format(arena, "Memory: not checked, neither %s nor the run has a GPU's.",
 				  p->cluster);
-	sentences[count++] = arena_format(
-		arena, "Batch: %g samples on each GPU, so that the whole batch grows.", a->run.batch);
+	if (a->whole_batch > 0)
+		sentences[count++] = arena_format(arena,
+			"Batch: %g samples on all GPUs together, so that each has fewer with more of them (strong scaling); a part of "
+			"a layer's time does not shrink with them.",
+			a->whole_batch);
+	else
+		sentences[count++] = arena_format(
+			arena, "Batch: %g samples on each GPU, so that the whole batch grows.", a->run.batch);
 	sentences[count++] = arena_format(arena,
 		"Besides layers a GPU keeps %s of an iteration (%.1f%%): input, copies, "
 		"launches, waiting.",

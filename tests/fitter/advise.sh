@@ -43,6 +43,14 @@ awk -F'[:,]' -v us="$measured" '/"strategies"/ { exit } /"gpus"/ { g = $2 } /"lo
 	if (!(us * 1e3 > 0.7 * low && us * 1e3 < 1.4 * high)) { printf "measured %g us, predicted %g to %g ns\n", us, low, high; exit 1 } }' fast.json ||
 	fail "two GPUs are out of the range"
 
+# One sample takes an iteration. One batch for all: each of two has half of it, and no more GPUs than samples.
+expect 0 '1 sample takes' pmfit advise --cluster fast.txt --samples 1 one
+expect 0 '(strong scaling)' pmfit advise --cluster fast.txt --whole-batch one
+awk '/^ +[0-9]+ +[0-9]+ +/ { if ($2 != 32 || $1 > 32) bad = 1; rows++; time[$1] = $(NF - 7) } END { exit bad || rows != 6 }' out.txt || { cat out.txt; fail "not one batch"; }
+pmfit advise --json --cluster fast.txt --whole-batch=128 --gpus 1,4 one >strong.json || fail "no strong scaling"
+[ "$(sed -n 's/^\t*"whole_batch":\t*\([0-9]*\),*/\1/p' strong.json)" = 128 ] || fail "no whole batch in JSON"
+expect 1 '8 GPUs for 4 samples' pmfit advise --cluster fast.txt --whole-batch=4 --gpus 8 one
+
 # The page: XML, the answer and the tables of the terminal, nothing from elsewhere.
 expect 0 'How sure: ' pmfit advise --cluster fast.txt --samples 1e6 --html page.html one
 grep -E '^ +(2|64) ' out.txt | while read -r gpus batch strategy time rest; do
