@@ -61,8 +61,17 @@ static const char common[] =
 	"\t\t\tif (numbers[i].least > 0 && numbers[i].least < numbers[i].greatest)\n"
 	"\t\t\t\tslope = (with(edge, l, i, numbers[i].greatest) - with(edge, l, i, numbers[i].least)) /\n"
 	"\t\t\t\t\tlog(numbers[i].greatest / numbers[i].least);\n"
-	"\t\t\tlow = fmin(numbers[i].lower, slope) * ratio;\n"
-	"\t\t\thigh = numbers[i].upper * ratio;\n"
+	"\t\t\tlow = fmin(numbers[i].lower, slope);\n"
+	"\t\t\thigh = numbers[i].upper;\n"
+	"\t\t\tif (numbers[i].steeper > 0 && numbers[i].near < numbers[i].greatest) {\n"
+	"\t\t\t\tslope = numbers[i].steeper *\n"
+	"\t\t\t\t\t(with(edge, l, i, numbers[i].greatest) - with(edge, l, i, numbers[i].near)) /\n"
+	"\t\t\t\t\tlog(numbers[i].greatest / numbers[i].near);\n"
+	"\t\t\t\tlow = fmin(low, slope);\n"
+	"\t\t\t\thigh = fmax(high, slope);\n"
+	"\t\t\t}\n"
+	"\t\t\tlow *= ratio;\n"
+	"\t\t\thigh *= ratio;\n"
 	"\t\t\tgrown = fmin(fmax(grown, fmin(low, high)), fmax(low, high));\n"
 	"\t\t}\n"
 	"\t\ttotal += grown;\n"
@@ -72,12 +81,13 @@ static const char common[] =
 
 static void put_numbers(const struct pm_fit_model *model, FILE *out)
 {
-	fputs("/* Least and greatest of the fitted rows, powers within which growth beyond is held. */\n"
-	      "static const struct {\n\tdouble least, greatest;\n\tint is_held;\n\tdouble lower, upper;\n} numbers[] = {\n",
+	fputs("/* Least and greatest of the fitted rows, powers within which growth beyond is held, and by how much it\n"
+	      " * may be steeper than from a value near the greatest to that. */\n"
+	      "static const struct {\n\tdouble least, greatest;\n\tint is_held;\n\tdouble lower, upper, steeper, near;\n} numbers[] = {\n",
 		out);
 	for (size_t i = 0; i < model->column_count; i++) {
 		const struct pm_fit_model_column *column = &model->columns[i];
-		double lower, upper;
+		struct beyond_growth growth;
 
 		if (column->role == PM_FIT_IGNORED || role_has_levels(column->role))
 			continue;
@@ -85,12 +95,15 @@ static void put_numbers(const struct pm_fit_model *model, FILE *out)
 		formula_number(out, column->least);
 		fputs(", ", out);
 		formula_number(out, column->greatest);
-		if (beyond_is_held(column, &lower, &upper))
-			fprintf(out, ", 1, %g, %g},\n", lower, upper);
-		else
-			fputs(", 0, 0, 0},\n", out);
+		if (beyond_growth(column, &growth)) {
+			fprintf(out, ", 1, %g, %g, %g, ", growth.lower, growth.upper, growth.steeper);
+			formula_number(out, growth.near);
+			fputs("},\n", out);
+		} else {
+			fputs(", 0, 0, 0, 0, 0},\n", out);
+		}
 	}
-	fputs("\t{0, 0, 0, 0, 0},\n};\n\n", out);
+	fputs("\t{0, 0, 0, 0, 0, 0, 0},\n};\n\n", out);
 }
 
 static void put_levels(const struct pm_fit_model *model, FILE *out)

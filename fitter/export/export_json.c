@@ -34,7 +34,7 @@ static const struct formula_language words = {"pow", "log2", "max", false, by_le
 static void add_column(cJSON *columns, const struct pm_fit_model_column *column, const char *name)
 {
 	cJSON *object = cJSON_CreateObject();
-	double lower, upper;
+	struct beyond_growth growth;
 
 	cJSON_AddItemToArray(columns, object);
 	cJSON_AddStringToObject(object, "name", column->name);
@@ -47,9 +47,11 @@ static void add_column(cJSON *columns, const struct pm_fit_model_column *column,
 	}
 	print_json_number(object, "least", column->least);
 	print_json_number(object, "greatest", column->greatest);
-	if (beyond_is_held(column, &lower, &upper)) {
-		print_json_number(object, "growth_power_least", lower);
-		print_json_number(object, "growth_power_greatest", upper);
+	if (beyond_growth(column, &growth)) {
+		print_json_number(object, "growth_power_least", growth.lower);
+		print_json_number(object, "growth_power_greatest", growth.upper);
+		print_json_number(object, "growth_steeper", growth.steeper);
+		print_json_number(object, "growth_near", growth.near);
 	}
 }
 

@@ -36,29 +36,32 @@ static const char common[] =
 	"def inside(**settings):\n"
 	"    \"\"\"Whether all settings lie in the ranges of the fitted rows.\"\"\"\n"
 	"    x = _checked(settings)\n"
-	"    return all(least <= x[name] <= greatest for name, least, greatest, _, _ in NUMBERS)\n"
+	"    return all(least <= x[name] <= greatest for name, least, greatest, *_ in NUMBERS)\n"
 	"\n\n"
 	"def predict(**settings):\n"
 	"    \"\"\"The time; beyond the fitted rows the growth from their edge, held within the powers in NUMBERS.\n"
 	"    ValueError: a setting is missing, is no number, or has a level that no fitted row had.\"\"\"\n"
 	"    x = _checked(settings)\n"
 	"    edge = dict(x)\n"
-	"    for name, least, greatest, _, _ in NUMBERS:\n"
+	"    for name, least, greatest, *_ in NUMBERS:\n"
 	"        edge[name] = min(max(x[name], least), greatest)\n"
 	"    if edge == x:\n"
 	"        return formula(**x)\n"
 	"    at_edge = math.log(formula(**edge))\n"
 	"    total = at_edge\n"
-	"    for name, least, greatest, lower, upper in NUMBERS:\n"
+	"    for name, least, greatest, lower, upper, steeper, near in NUMBERS:\n"
 	"        if x[name] == edge[name]:\n"
 	"            continue\n"
 	"        grown = math.log(formula(**dict(edge, **{name: x[name]}))) - at_edge\n"
 	"        if lower is not None and x[name] > 0 and edge[name] > 0:\n"
-	"            ratio, slope = math.log(x[name] / edge[name]), 0\n"
+	"            ratio, slope, last = math.log(x[name] / edge[name]), 0, []\n"
 	"            if 0 < least < greatest:\n"
 	"                slope = math.log(formula(**dict(edge, **{name: greatest})) / formula(**dict(edge, **{name: least})))\n"
 	"                slope /= math.log(greatest / least)\n"
-	"            ends = min(lower, slope) * ratio, upper * ratio\n"
+	"            if steeper and near < greatest:\n"
+	"                last = [math.log(formula(**dict(edge, **{name: greatest})) / formula(**dict(edge, **{name: near})))]\n"
+	"                last[0] *= steeper / math.log(greatest / near)\n"
+	"            ends = min([lower, slope] + last) * ratio, max([upper] + last) * ratio\n"
 	"            grown = min(max(grown, min(ends)), max(ends))\n"
 	"        total += grown\n"
 	"    return math.exp(total)\n"
@@ -81,12 +84,13 @@ static const char common[] =
 
 static void put_numbers(const struct pm_fit_model *model, const char *const *names, FILE *out)
 {
-	fputs("# Name, least and greatest of the fitted rows, powers within which growth beyond is held.\n"
+	fputs("# Name, least and greatest of the fitted rows, powers within which growth beyond is held, and by how much it may be\n"
+	      "# steeper than from a value near the greatest to that (0: not at all).\n"
 	      "NUMBERS = (\n",
 		out);
 	for (size_t i = 0; i < model->column_count; i++) {
 		const struct pm_fit_model_column *column = &model->columns[i];
-		double lower, upper;
+		struct beyond_growth growth;
 
 		if (column->role == PM_FIT_IGNORED || role_has_levels(column->role))
 			continue;
@@ -94,10 +98,13 @@ static void put_numbers(const struct pm_fit_model *model, const char *const *nam
 		formula_number(out, column->least);
 		fputs(", ", out);
 		formula_number(out, column->greatest);
-		if (beyond_is_held(column, &lower, &upper))
-			fprintf(out, ", %g, %g),\n", lower, upper);
-		else
-			fputs(", None, None),\n", out);
+		if (beyond_growth(column, &growth)) {
+			fprintf(out, ", %g, %g, %g, ", growth.lower, growth.upper, growth.steeper);
+			formula_number(out, growth.near);
+			fputs("),\n", out);
+		} else {
+			fputs(", None, None, 0, 0),\n", out);
+		}
 	}
 	fputs(")\n", out);
 }

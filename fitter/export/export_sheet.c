@@ -86,14 +86,14 @@ static void put_number(struct grid *grid, size_t i)
 	const struct pm_fit_model_column *column = &grid->export->model->columns[i];
 	struct sheet *sheet = &grid->sheet;
 	size_t at = grid->columns[i];
-	double lower, upper;
+	struct beyond_growth growth;
 
 	sheet_number(sheet, ASKED, at, column->least);
 	sheet_number(sheet, LEAST, at, column->least);
 	sheet_number(sheet, GREATEST, at, column->greatest);
-	if (beyond_is_held(column, &lower, &upper)) {
-		sheet_number(sheet, LOWER, at, lower);
-		sheet_number(sheet, UPPER, at, upper);
+	if (beyond_growth(column, &growth)) {
+		sheet_number(sheet, LOWER, at, growth.lower);
+		sheet_number(sheet, UPPER, at, growth.upper);
 	}
 	sheet_formula(sheet, EDGE, at, "MIN(MAX(%s,%s),%s)", sheet_at(sheet, ASKED, at),
 		sheet_at(sheet, LEAST, at), sheet_at(sheet, GREATEST, at));
@@ -110,38 +110,62 @@ static void put_level(struct grid *grid, size_t i)
 		sheet_text(&grid->sheet, grid->levels + l, grid->columns[i], column->levels[l]);
 }
 
+/* How many rows the growth of a column takes. */
+static size_t growth_rows(const struct pm_fit_model_column *column)
+{
+	struct beyond_growth growth;
+
+	if (!beyond_growth(column, &growth) || !(column->least < column->greatest))
+		return 1;
+	return growth.steeper > 0 && growth.near < column->greatest ? 4 : 3;
+}
+
+/* The formula's mean power from the column's value in one row to its greatest, which is in another. */
+static const char *slope_text(struct grid *grid, size_t row, size_t at, size_t greatest)
+{
+	struct sheet *s = &grid->sheet;
+
+	return arena_format(s->arena, "LN(%s/%s)/LN(%s/%s)", sheet_at(s, greatest, grid->width),
+		sheet_at(s, row, grid->width), sheet_at(s, greatest, at), sheet_at(s, row, at));
+}
+
 /* The logarithm of the growth of one column from the edge, its rows from `row` on; rows used. */
 static size_t put_growth(struct grid *grid, size_t i, size_t row)
 {
 	const struct pm_fit_model_column *column = &grid->export->model->columns[i];
 	struct sheet *s = &grid->sheet;
-	size_t at = grid->columns[i], growth = grid->width + 1;
-	double lower, upper;
+	size_t at = grid->columns[i], growth = grid->width + 1, rows = growth_rows(column);
+	struct beyond_growth held;
 	const char *asked = sheet_at(s, ASKED, at), *edge = sheet_at(s, EDGE, at);
-	const char *grown, *ratio, *slope = "0";
+	const char *grown, *ratio, *slope = "0", *steep = "";
 
 	put_changed(grid, row, i, ASKED, arena_format(s->arena, "%s as asked", grid->names[i]));
 	grown = arena_format(
 		s->arena, "LN(%s/%s)", sheet_at(s, row, grid->width), sheet_at(s, EDGE, grid->width));
-	if (!beyond_is_held(column, &lower, &upper)) {
+	if (!beyond_growth(column, &held)) {
 		sheet_formula(s, row, growth, "IF(%s=%s,0,%s)", asked, edge, grown);
 		return 1;
 	}
 	ratio = arena_format(s->arena, "LN(%s/%s)", asked, edge);
-	if (column->least < column->greatest) {
+	if (rows > 1) {
 		put_changed(
 			grid, row + 1, i, LEAST, arena_format(s->arena, "%s at its least", grid->names[i]));
 		put_changed(grid, row + 2, i, GREATEST,
 			arena_format(s->arena, "%s at its greatest", grid->names[i]));
-		slope = arena_format(s->arena, "LN(%s/%s)/LN(%s/%s)", sheet_at(s, row + 2, grid->width),
-			sheet_at(s, row + 1, grid->width), sheet_at(s, GREATEST, at), sheet_at(s, LEAST, at));
+		slope = slope_text(grid, row + 1, at, row + 2);
 	}
-	sheet_formula(s, row, growth + 1, "MIN(%s,%s)*%s", sheet_at(s, LOWER, at), slope, ratio);
-	sheet_formula(s, row, growth + 2, "%s*%s", sheet_at(s, UPPER, at), ratio);
+	if (rows > 3) {
+		put_changed(grid, row + 3, i, GREATEST, arena_format(s->arena, "%s near it", grid->names[i]));
+		sheet_number(s, row + 3, at, held.near);
+		steep = arena_format(
+			s->arena, ",%g*%s", held.steeper, slope_text(grid, row + 3, at, row + 2));
+	}
+	sheet_formula(s, row, growth + 1, "MIN(%s,%s%s)*%s", sheet_at(s, LOWER, at), slope, steep, ratio);
+	sheet_formula(s, row, growth + 2, "MAX(%s%s)*%s", sheet_at(s, UPPER, at), steep, ratio);
 	sheet_formula(s, row, growth, "IF(%s=%s,0,MIN(MAX(%s,MIN(%s,%s)),MAX(%s,%s)))", asked, edge, grown,
 		sheet_at(s, row, growth + 1), sheet_at(s, row, growth + 2), sheet_at(s, row, growth + 1),
 		sheet_at(s, row, growth + 2));
-	return column->least < column->greatest ? 3 : 1;
+	return rows;
 }
 
 static void put_heads(struct grid *grid)
@@ -211,8 +235,6 @@ static size_t lay_out(struct grid *grid)
 	size_t row = MORE, height = 0;
 
 	for (size_t i = 0; i < model->column_count; i++) {
-		double lower, upper;
-
 		if (!grid->names[i])
 			continue;
 		grid->columns[i] = ++grid->width;
@@ -220,10 +242,7 @@ static size_t lay_out(struct grid *grid)
 			height = model->columns[i].level_count > height ? model->columns[i].level_count
 									: height;
 		else
-			row += beyond_is_held(&model->columns[i], &lower, &upper) &&
-					       model->columns[i].least < model->columns[i].greatest
-				       ? 3
-				       : 1;
+			row += growth_rows(&model->columns[i]);
 	}
 	grid->width++;
 	grid->levels = row + 2;

@@ -37,12 +37,11 @@ static const struct growth *growth_of(const struct pm_fit_model_column *column)
 				     : &other;
 }
 
-bool beyond_is_held(const struct pm_fit_model_column *column, double *lower, double *upper)
+bool beyond_growth(const struct pm_fit_model_column *column, struct beyond_growth *to)
 {
 	const struct growth *growth = growth_of(column);
 
-	*lower = growth->lower;
-	*upper = growth->upper;
+	*to = (struct beyond_growth){growth->lower, growth->upper, 0, column->greatest};
 	return isfinite(growth->upper) != 0;
 }
 

@@ -34,7 +34,15 @@ int beyond_predict(struct beyond *beyond, const struct pm_fit_model *model,
 	const struct pm_fit_problem *problem, double confidence);
 void beyond_free(struct beyond *beyond);
 
-/* Whether the growth of a column of a model is held, and within which powers. */
-bool beyond_is_held(const struct pm_fit_model_column *column, double *lower, double *upper);
+/* Within which powers the growth of a column of a model is held: from the least of `lower` and the formula's
+ * mean slope to `upper`; where `steeper` is not 0 both also give way to so many times the slope from `near`
+ * to the greatest value. */
+struct beyond_growth {
+	double lower, upper;
+	double steeper, near;
+};
+
+/* False: it is not held. */
+bool beyond_growth(const struct pm_fit_model_column *column, struct beyond_growth *growth);
 
 #endif
