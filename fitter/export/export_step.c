@@ -48,7 +48,7 @@ static void put_point(FILE *out, const struct brackets *b, const struct form_poi
 static void put_forms(
 	FILE *out, const struct brackets *b, const struct candidate *candidate, const char *indent)
 {
-	size_t count = candidate->is_constant ? 0 : candidate->is_linear ? 1 : FORM_EXCHANGES;
+	size_t count = candidate_forms(candidate);
 
 	fputs(b->open, out);
 	for (size_t v = 0; v < count; v++) {
@@ -66,7 +66,7 @@ static void put_forms(
 
 static void put_candidate(FILE *out, const struct brackets *b, const struct candidate *candidate)
 {
-	size_t forms = candidate->is_constant ? 0 : candidate->is_linear ? 1 : FORM_EXCHANGES;
+	size_t forms = candidate_forms(candidate);
 	const double shape[] = {candidate->shape.across, candidate->shape.local, candidate->shape.reach};
 
 	fprintf(out, "    %s%s, %zu, ", b->open, candidate->is_linear ? b->yes : b->no, forms);

@@ -13,7 +13,7 @@ static cJSON *point_of(const struct form_point *point)
 
 static cJSON *candidate_of(const struct candidate *candidate)
 {
-	size_t count = candidate->is_constant ? 0 : candidate->is_linear ? 1 : FORM_EXCHANGES;
+	size_t count = candidate_forms(candidate);
 	cJSON *object = cJSON_CreateObject(), *forms = cJSON_AddArrayToObject(object, "forms");
 
 	cJSON_AddBoolToObject(object, "linear", candidate->is_linear);

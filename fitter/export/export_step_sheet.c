@@ -161,7 +161,7 @@ static void put_form(const struct layout *l, size_t row, const struct form *form
 static void put_candidate(struct layout *l, size_t place, double weights[EXPORT_MASKS][COMMITTEE_CANDIDATES])
 {
 	const struct candidate *c = &l->committee->candidates[place];
-	size_t count = c->is_constant ? 0 : c->is_linear ? 1 : FORM_EXCHANGES, row = l->last_form + 1;
+	size_t count = candidate_forms(c), row = l->last_form + 1;
 	const char *process =
 		sheet_range(l->sheet, l->points, PROCESS + place, l->last_point, PROCESS + place);
 

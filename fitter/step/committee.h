@@ -108,6 +108,9 @@ void committee_predict(const struct committee *committee, const struct form_poin
 const struct committee_try *committee_tried(
 	const struct committee *committee, enum committee_region region, double most);
 
+/* How many forms a candidate is the median of. */
+size_t candidate_forms(const struct candidate *candidate);
+
 /* How much each candidate has to say where a question lies outside by these regions (bits), before that of
  * linear ones is divided by 1 + (doublings beyond the greatest GPUs / COMMITTEE_LINEAR_REACH)^4; their sum is
  * not 1. */

@@ -17,9 +17,6 @@ double candidate_answer(
 void candidate_residual(
 	struct candidate *candidate, const struct form_point *points, const double *times, size_t count);
 
-/* How many forms it is the median of. */
-size_t candidate_forms(const struct candidate *candidate);
-
 /* Where a question lies: regions, bits; and by how many doublings it has more GPUs than any row. */
 struct committee_place {
 	unsigned outside;

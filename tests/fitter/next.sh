@@ -48,7 +48,7 @@ sed 's/^/west,/; 1s/west/cluster/' ask.csv >west.csv
 expect 'configuration of west.csv is of this' "$pmfit" next --for west.csv --level east model.json
 status=1
 expect 'not measured' "$pmfit" next --level north model.json
-expect 'fewer than 6' "$pmfit" next ask.csv --time nodes
+expect 'no model: fewer than' "$pmfit" next ask.csv --time nodes
 status=2
 expect 'expected a table' "$pmfit" next
 expect '--count' "$pmfit" next --count 0 runs.csv
