@@ -41,7 +41,8 @@ bool beyond_growth(const struct pm_fit_model_column *column, struct beyond_growt
 {
 	const struct growth *growth = growth_of(column);
 
-	*to = (struct beyond_growth){growth->lower, growth->upper, 0, column->greatest};
+	*to = (struct beyond_growth){growth->lower, growth->upper, growth == &other ? STEEPER : 0,
+		fmax(column->least, NEAR_EDGE * column->greatest)};
 	return isfinite(growth->upper) != 0;
 }
 
