@@ -186,12 +186,12 @@ static void end_in(struct nvtx_domain *domain, uint64_t id)
 
 static const struct nvtx_string *register_ascii(struct nvtx_domain *domain, const char *text)
 {
-	return pmh_nvtx_handle(pmh_nvtx_name_of(pmh_nvtx_domain_number(domain), 0, text));
+	return pmh_nvtx_register(pmh_nvtx_domain_number(domain), text);
 }
 
 static const struct nvtx_string *register_wide(struct nvtx_domain *domain, const wchar_t *text)
 {
-	return pmh_nvtx_handle(pmh_nvtx_name_of_wide(pmh_nvtx_domain_number(domain), 0, text));
+	return pmh_nvtx_register_wide(pmh_nvtx_domain_number(domain), text);
 }
 
 #define F(function) ((nvtx_function)(function))

@@ -17,6 +17,7 @@
 
 #define SLOTS 4096u
 #define FULL (SLOTS / 4 * 3)
+#define REGISTERED_MOST (SLOTS / 4)
 #define DOMAINS 64u
 
 static struct nvtx_domain {
@@ -42,6 +43,8 @@ struct wanted {
 	size_t text_bytes;
 	unsigned domain;
 	uint32_t color;
+	/* It may be that of no range: XLA registers the text of each instruction. These leave room for others. */
+	bool is_registered;
 };
 
 static uint64_t hash_of(const struct wanted *w)
@@ -92,7 +95,7 @@ static unsigned keep_variant(const struct wanted *w)
 	struct wanted stem = *w;
 	unsigned slot;
 
-	if (is_taken(slot_of(hash_of(w))) || !pmh_nvtx_stem(text, w->text))
+	if (is_taken(slot_of(hash_of(w))) || pmh_nvtx_is_exact(w->text) || !pmh_nvtx_stem(text, w->text))
 		return keep(w);
 	stem.text = text;
 	stem.text_bytes = strlen(text);
@@ -110,7 +113,7 @@ static unsigned find(const struct wanted *w)
 	if (is_taken(slot))
 		return slot;
 	pmh_acquire(&lock);
-	slot = keep_variant(w);
+	slot = w->is_registered && name_count >= REGISTERED_MOST ? 0 : keep_variant(w);
 	pmh_release(&lock);
 	return slot;
 }
@@ -120,7 +123,7 @@ static pmh_nvtx_name name_of(const struct wanted *w)
 	const int saved_errno = errno;
 	const unsigned slot = w->text_bytes ? find(w) : 0;
 
-	if (!slot && w->text_bytes)
+	if (!slot && w->text_bytes && !w->is_registered)
 		pmh_lose(PM_LOSS_RANGES, 1);
 	errno = saved_errno;
 	return names[slot].is_ignored ? 0 : (pmh_nvtx_name)slot;
@@ -131,7 +134,7 @@ pmh_nvtx_name pmh_nvtx_name_of(unsigned domain, uint32_t color, const char *text
 	char kept[PMH_TEXT_BYTES];
 	const size_t n = text ? pmh_nvtx_text(kept, text) : 0;
 
-	return name_of(&(struct wanted){kept, n, domain, color});
+	return name_of(&(struct wanted){kept, n, domain, color, false});
 }
 
 pmh_nvtx_name pmh_nvtx_name_of_wide(unsigned domain, uint32_t color, const wchar_t *text)
@@ -139,14 +142,25 @@ pmh_nvtx_name pmh_nvtx_name_of_wide(unsigned domain, uint32_t color, const wchar
 	char kept[PMH_TEXT_BYTES];
 	const size_t n = text ? pmh_nvtx_wide_text(kept, text) : 0;
 
-	return name_of(&(struct wanted){kept, n, domain, color});
+	return name_of(&(struct wanted){kept, n, domain, color, false});
 }
 
 /* ---- handles ---- */
 
-const struct nvtx_string *pmh_nvtx_handle(pmh_nvtx_name name)
+const struct nvtx_string *pmh_nvtx_register(unsigned domain, const char *text)
 {
-	return &names[name];
+	char kept[PMH_TEXT_BYTES];
+	const size_t n = text ? pmh_nvtx_text(kept, text) : 0;
+
+	return &names[name_of(&(struct wanted){kept, n, domain, 0, true})];
+}
+
+const struct nvtx_string *pmh_nvtx_register_wide(unsigned domain, const wchar_t *text)
+{
+	char kept[PMH_TEXT_BYTES];
+	const size_t n = text ? pmh_nvtx_wide_text(kept, text) : 0;
+
+	return &names[name_of(&(struct wanted){kept, n, domain, 0, true})];
 }
 
 /* The number of the item of a table that an address is; 0: it is none. */

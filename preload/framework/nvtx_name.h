@@ -16,8 +16,10 @@ typedef uint16_t pmh_nvtx_name;
 pmh_nvtx_name pmh_nvtx_name_of(unsigned domain, uint32_t color, const char *text);
 pmh_nvtx_name pmh_nvtx_name_of_wide(unsigned domain, uint32_t color, const wchar_t *text);
 
-/* The same, as a handle of the program's; one that we did not give is no name. */
-const struct nvtx_string *pmh_nvtx_handle(pmh_nvtx_name name);
+/* The same of a text that ranges may come to have, as a handle of the program's. Once a quarter of the room is taken, new
+ * ones are no names; such ranges are not recorded. A handle that we did not give is no name. */
+const struct nvtx_string *pmh_nvtx_register(unsigned domain, const char *text);
+const struct nvtx_string *pmh_nvtx_register_wide(unsigned domain, const wchar_t *text);
 pmh_nvtx_name pmh_nvtx_name_of_handle(const struct nvtx_string *handle);
 
 /* The number of the name's PM_ENTRY_RANGE, 0: there is no room for it. While the process records. */

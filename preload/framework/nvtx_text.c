@@ -71,11 +71,91 @@ static size_t end_text(char *out, size_t n, bool is_cut)
 /* Characters that are not always themselves: the end, control characters, commas and digits. */
 static const bool is_special[256] = {[0 ... ' ' - 1] = true, [','] = true, ['0' ... '9'] = true};
 
+/* ---- XLA's ---- */
+
+#define PROGRAM "XlaModule:#"
+#define LAUNCH "Thunk:#"
+
+/* The value after "key=" in a list "#key=value,key=value#" of *length characters; NULL: it is not there. */
+static const char *value_of(const char *list, const char *key, size_t *length)
+{
+	const size_t n = strlen(key);
+
+	for (const char *p = list; (p = strstr(p, key)) != NULL; p += n)
+		if (p > list && (p[-1] == '#' || p[-1] == ',') && p[n] == '=') {
+			*length = strcspn(p + n + 1, ",#");
+			return p + n + 1;
+		}
+	return NULL;
+}
+
+static size_t put(char *out, size_t n, const char *text, size_t length, size_t most)
+{
+	if (length > most)
+		length = most;
+	memcpy(out + n, text, length);
+	return n + length;
+}
+
+#define PUT(text) put(out, n, text, strlen(text), PMH_TEXT_BYTES)
+
+static size_t put_program(char *out, const char *list)
+{
+	enum { NAME_MOST = 48, NUMBER_MOST = 20 };
+	size_t name_length, number_length, n = 0;
+	const char *name = value_of(list, "hlo_module", &name_length);
+	const char *number = value_of(list, "program_id", &number_length);
+
+	if (!name || !number)
+		return 0;
+	n = PUT(PROGRAM "hlo_module=");
+	n = put(out, n, name, name_length, NAME_MOST);
+	n = PUT(",program_id=");
+	n = put(out, n, number, number_length, NUMBER_MOST);
+	n = PUT("#");
+	out[n] = 0;
+	return n;
+}
+
+/* An instruction's name that is too long is not cut: it would be another's. */
+static size_t put_launch(char *out, const char *list)
+{
+	size_t length, n = 0;
+	const char *instruction = value_of(list, "hlo_op", &length);
+
+	if (!instruction || length > PMH_TEXT_BYTES - sizeof LAUNCH "hlo_op=#")
+		return 0;
+	n = PUT(LAUNCH "hlo_op=");
+	n = put(out, n, instruction, length, length);
+	n = PUT("#");
+	out[n] = 0;
+	return n;
+}
+
+/* The range around a run of a program, and that around a launch: what names the program and the instruction. 0: it is
+ * neither. */
+static size_t put_xla(char *out, const char *text)
+{
+	if (text[0] == 'X' && strncmp(text, PROGRAM, strlen(PROGRAM)) == 0)
+		return put_program(out, text + strlen(PROGRAM) - 1);
+	if (text[0] == 'T' && strncmp(text, LAUNCH, strlen(LAUNCH)) == 0)
+		return put_launch(out, text + strlen(LAUNCH) - 1);
+	return 0;
+}
+
+bool pmh_nvtx_is_exact(const char *text)
+{
+	return strncmp(text, LAUNCH "hlo_op=", strlen(LAUNCH "hlo_op=")) == 0 ||
+	       (strncmp(text, PROGRAM, strlen(PROGRAM)) == 0 && strstr(text, ",program_id="));
+}
+
 size_t pmh_nvtx_text(char out[PMH_TEXT_BYTES], const char *text)
 {
-	size_t n = 0, number;
+	size_t n = put_xla(out, text), number;
 	const char *p = text;
 
+	if (n)
+		return n;
 	for (;;) {
 		for (; !is_special[(unsigned char)*p] && n < PMH_TEXT_BYTES - 1; p++)
 			out[n++] = *p;

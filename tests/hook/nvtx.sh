@@ -42,6 +42,17 @@ thread 1
 work
 END
 
+# XLA's numbers are names, however many there are; texts that it registers leave room for those of ranges.
+host xla
+awk '/^ *<Thunk:#hlo_op=fusion[.][0-9]*#$/ { count++ } /fusion[.]99#|XlaModule/ { print } END { print count, "launches" }' seen >some
+mv some seen
+check xla <<'END'
+<XlaModule:#hlo_module=jit_step,program_id=29#
+  <Thunk:#hlo_op=fusion.99#
+<XlaModule:#hlo_module=gemm_fusion.1#
+2 launches
+END
+
 host domains
 check domains <<'END'
 thread 1

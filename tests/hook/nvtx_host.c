@@ -28,6 +28,28 @@ static void pushed(int result)
 		printf("push or pop: %d, without a tool -2\n", result);
 }
 
+/* As XLA pushes them, after it has registered more texts than there is room for. */
+static void xla(void)
+{
+	char text[120];
+
+	for (unsigned i = 0; i < 5000; i++) {
+		snprintf(text, sizeof text, "add.%u.clone = f32[] add(a, b) # no. x%u", i, i);
+		nvtx_register(NULL, text);
+	}
+	nvtx_push("XlaModule:#hlo_module=jit_step,program_id=29#");
+	for (unsigned i = 0; i < 100; i++) {
+		snprintf(text, sizeof text, "Thunk:#name=jit(step)/jvp(Net)/fc_%u/dot,hlo_op=fusion.%u,unique_hlo_op_id=2276#", i, i);
+		nvtx_push(text);
+		if (i >= 98)
+			work();
+		nvtx_pop();
+	}
+	nvtx_pop();
+	nvtx_push("XlaModule:#hlo_module=gemm_fusion.1#");
+	nvtx_pop();
+}
+
 static void nested(void)
 {
 	pushed(nvtx_push("run")); /* before the first call, and so on */
@@ -176,7 +198,7 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*f)(void);
-	} ways[] = {{"nested", nested}, {"domains", domains}, {"loose", loose}, {"many", many}, {"forks", forks},
+	} ways[] = {{"nested", nested}, {"xla", xla}, {"domains", domains}, {"loose", loose}, {"many", many}, {"forks", forks},
 		{"cost", cost}, {"work", work}};
 
 	errno = EDOM;
