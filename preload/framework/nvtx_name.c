@@ -8,6 +8,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "guest/guest.h"
 #include "range.h"
@@ -17,7 +20,6 @@
 
 #define SLOTS 4096u
 #define FULL (SLOTS / 4 * 3)
-#define REGISTERED_MOST (SLOTS / 4)
 #define DOMAINS 64u
 
 static struct nvtx_domain {
@@ -43,8 +45,6 @@ struct wanted {
 	size_t text_bytes;
 	unsigned domain;
 	uint32_t color;
-	/* It may be that of no range: XLA registers the text of each instruction. These leave room for others. */
-	bool is_registered;
 };
 
 static uint64_t hash_of(const struct wanted *w)
@@ -113,7 +113,7 @@ static unsigned find(const struct wanted *w)
 	if (is_taken(slot))
 		return slot;
 	pmh_acquire(&lock);
-	slot = w->is_registered && name_count >= REGISTERED_MOST ? 0 : keep_variant(w);
+	slot = keep_variant(w);
 	pmh_release(&lock);
 	return slot;
 }
@@ -123,7 +123,7 @@ static pmh_nvtx_name name_of(const struct wanted *w)
 	const int saved_errno = errno;
 	const unsigned slot = w->text_bytes ? find(w) : 0;
 
-	if (!slot && w->text_bytes && !w->is_registered)
+	if (!slot && w->text_bytes)
 		pmh_lose(PM_LOSS_RANGES, 1);
 	errno = saved_errno;
 	return names[slot].is_ignored ? 0 : (pmh_nvtx_name)slot;
@@ -134,7 +134,7 @@ pmh_nvtx_name pmh_nvtx_name_of(unsigned domain, uint32_t color, const char *text
 	char kept[PMH_TEXT_BYTES];
 	const size_t n = text ? pmh_nvtx_text(kept, text) : 0;
 
-	return name_of(&(struct wanted){kept, n, domain, color, false});
+	return name_of(&(struct wanted){kept, n, domain, color});
 }
 
 pmh_nvtx_name pmh_nvtx_name_of_wide(unsigned domain, uint32_t color, const wchar_t *text)
@@ -142,25 +142,92 @@ pmh_nvtx_name pmh_nvtx_name_of_wide(unsigned domain, uint32_t color, const wchar
 	char kept[PMH_TEXT_BYTES];
 	const size_t n = text ? pmh_nvtx_wide_text(kept, text) : 0;
 
-	return name_of(&(struct wanted){kept, n, domain, color, false});
+	return name_of(&(struct wanted){kept, n, domain, color});
 }
 
 /* ---- handles ---- */
 
+/*
+ * XLA registers the text of each instruction that it compiles, of which few are launched, so a text takes a slot when a
+ * range has it. Until then it is here, in memory that is mapped with the first and filled from its start.
+ */
+#define REGISTERED_BYTES (16u << 20)
+#define REGISTERED_MARK 0x67657270u
+
+struct registered {
+	uint32_t mark;
+	uint16_t domain;
+	_Atomic uint16_t name; /* 0: not looked for yet, or there is none */
+	char text[];
+};
+static unsigned char *_Atomic registered;
+static size_t registered_bytes;
+
+/* Under the lock. */
+static struct registered *room_for(size_t text_bytes)
+{
+	const size_t bytes = (sizeof(struct registered) + text_bytes + 1 + 7) / 8 * 8;
+	unsigned char *memory = atomic_load_explicit(&registered, memory_order_relaxed);
+	long address;
+
+	if (!memory) {
+		address = syscall(SYS_mmap, NULL, (size_t)REGISTERED_BYTES, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (address == -1)
+			return NULL;
+		memory = (unsigned char *)address; /* NOLINT */
+		atomic_store_explicit(&registered, memory, memory_order_release);
+	}
+	if (bytes > REGISTERED_BYTES - registered_bytes)
+		return NULL;
+	registered_bytes += bytes;
+	return (struct registered *)(memory + registered_bytes - bytes);
+}
+
+static const struct nvtx_string *register_text(unsigned domain, const char *text, size_t text_bytes)
+{
+	const int saved_errno = errno;
+	struct registered *r = NULL;
+
+	if (text_bytes) {
+		pmh_acquire(&lock);
+		r = room_for(text_bytes);
+		pmh_release(&lock);
+	}
+	errno = saved_errno;
+	if (!r)
+		return &names[name_of(&(struct wanted){text, text_bytes, domain, 0})];
+	r->domain = (uint16_t)domain;
+	memcpy(r->text, text, text_bytes + 1);
+	r->mark = REGISTERED_MARK;
+	return (const struct nvtx_string *)r;
+}
+
 const struct nvtx_string *pmh_nvtx_register(unsigned domain, const char *text)
 {
 	char kept[PMH_TEXT_BYTES];
-	const size_t n = text ? pmh_nvtx_text(kept, text) : 0;
 
-	return &names[name_of(&(struct wanted){kept, n, domain, 0, true})];
+	return register_text(domain, kept, text ? pmh_nvtx_text(kept, text) : 0);
 }
 
 const struct nvtx_string *pmh_nvtx_register_wide(unsigned domain, const wchar_t *text)
 {
 	char kept[PMH_TEXT_BYTES];
-	const size_t n = text ? pmh_nvtx_wide_text(kept, text) : 0;
 
-	return &names[name_of(&(struct wanted){kept, n, domain, 0, true})];
+	return register_text(domain, kept, text ? pmh_nvtx_wide_text(kept, text) : 0);
+}
+
+/* The registered text that an address is, NULL: it is none. */
+static struct registered *registered_at(const void *address)
+{
+	unsigned char *memory = atomic_load_explicit(&registered, memory_order_acquire);
+	const size_t offset = (uintptr_t)address - (uintptr_t)memory;
+	struct registered *r;
+
+	if (!memory || offset >= REGISTERED_BYTES || offset % 8)
+		return NULL;
+	r = (struct registered *)(memory + offset);
+	return r->mark == REGISTERED_MARK ? r : NULL;
 }
 
 /* The number of the item of a table that an address is; 0: it is none. */
@@ -173,6 +240,17 @@ static unsigned item_at(const void *address, const void *table, size_t table_byt
 
 pmh_nvtx_name pmh_nvtx_name_of_handle(const struct nvtx_string *handle)
 {
+	struct registered *r = registered_at(handle);
+	pmh_nvtx_name name;
+
+	if (r) {
+		name = atomic_load_explicit(&r->name, memory_order_relaxed);
+		if (!name) {
+			name = name_of(&(struct wanted){r->text, strlen(r->text), r->domain, 0});
+			atomic_store_explicit(&r->name, name, memory_order_relaxed);
+		}
+		return name;
+	}
 	return (pmh_nvtx_name)item_at(handle, names, sizeof names, sizeof names[0]);
 }
 

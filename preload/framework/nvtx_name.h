@@ -16,8 +16,8 @@ typedef uint16_t pmh_nvtx_name;
 pmh_nvtx_name pmh_nvtx_name_of(unsigned domain, uint32_t color, const char *text);
 pmh_nvtx_name pmh_nvtx_name_of_wide(unsigned domain, uint32_t color, const wchar_t *text);
 
-/* The same of a text that ranges may come to have, as a handle of the program's. Once a quarter of the room is taken, new
- * ones are no names; such ranges are not recorded. A handle that we did not give is no name. */
+/* The same of a text that ranges may come to have, as a handle of the program's; it is one of the names when the first
+ * does. A handle that we did not give is no name. */
 const struct nvtx_string *pmh_nvtx_register(unsigned domain, const char *text);
 const struct nvtx_string *pmh_nvtx_register_wide(unsigned domain, const wchar_t *text);
 pmh_nvtx_name pmh_nvtx_name_of_handle(const struct nvtx_string *handle);

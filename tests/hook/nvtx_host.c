@@ -31,13 +31,15 @@ static void pushed(int result)
 /* As XLA pushes them, after it has registered more texts than there is room for. */
 static void xla(void)
 {
+	struct attributes program = {3, 48, 0, 0, 0, 0, 0, 0, 3, NULL};
 	char text[120];
 
 	for (unsigned i = 0; i < 5000; i++) {
 		snprintf(text, sizeof text, "add.%u.clone = f32[] add(a, b) # no. x%u", i, i);
 		nvtx_register(NULL, text);
 	}
-	nvtx_push("XlaModule:#hlo_module=jit_step,program_id=29#");
+	program.message = nvtx_register(NULL, "XlaModule:#hlo_module=jit_step,program_id=29#");
+	nvtx_push_with(NULL, &program);
 	for (unsigned i = 0; i < 100; i++) {
 		snprintf(text, sizeof text, "Thunk:#name=jit(step)/jvp(Net)/fc_%u/dot,hlo_op=fusion.%u,unique_hlo_op_id=2276#", i, i);
 		nvtx_push(text);
