@@ -16,9 +16,10 @@ static void print_hlo(const struct trace *trace, const struct dump_options *how)
 {
 	struct print_table table;
 	struct arena arena = {NULL};
+	const struct trace_hlo programs = trace_hlo(trace);
 	struct hlo hlo;
 
-	hlo_init(&hlo, trace);
+	hlo_init(&hlo, &programs);
 	print_init(&table, &arena);
 	hlo_table(&hlo, how->limit, &table);
 	if (how->form == PRINT_CSV)

@@ -23,7 +23,7 @@ const char *hlo_source_name(enum hlo_source source)
 
 /* Numbers of computations and instructions by their ids, while a module is built. */
 struct build {
-	const struct trace *trace;
+	const struct trace_hlo *programs;
 	struct arena *arena;
 	struct hlo_module *module;
 	const struct trace_hlo_instruction **entries; /* of the module; then by number of the instruction */
@@ -35,7 +35,7 @@ struct build {
 
 static const char *text_of(const struct build *b, uint32_t number)
 {
-	const char *text = trace_string(b->trace, number);
+	const char *text = number < b->programs->string_count ? b->programs->strings[number] : NULL;
 
 	return text ? text : "";
 }
@@ -142,8 +142,8 @@ static void find_order(struct build *b, uint32_t module)
 			mem_hash(mem_hash(MEM_HASH_START, b->entries[i]->fixed.computation),
 				b->entries[i]->fixed.id),
 			i);
-	for (size_t s = 0; s < b->trace->hlo_schedule_count; s++) {
-		const struct trace_hlo_schedule *schedule = &b->trace->hlo_schedules[s];
+	for (size_t s = 0; s < b->programs->schedule_count; s++) {
+		const struct trace_hlo_schedule *schedule = &b->programs->schedules[s];
 
 		for (uint32_t i = 0;
 			schedule->fixed.module == module && i < schedule->fixed.instruction_count; i++) {
@@ -393,15 +393,15 @@ static void gather(struct build *b, uint32_t module)
 {
 	size_t room = 0;
 
-	for (size_t i = 0; i < b->trace->hlo_instruction_count; i++)
-		if (b->trace->hlo_instructions[i].fixed.module == module)
-			*MEM_PUSH(b->entries, b->entry_count, room) = &b->trace->hlo_instructions[i];
+	for (size_t i = 0; i < b->programs->instruction_count; i++)
+		if (b->programs->instructions[i].fixed.module == module)
+			*MEM_PUSH(b->entries, b->entry_count, room) = &b->programs->instructions[i];
 }
 
-static void build_module(struct hlo *hlo, const struct trace *trace, const struct trace_hlo_module *entry)
+static void build_module(struct hlo *hlo, const struct trace_hlo *programs, const struct trace_hlo_module *entry)
 {
 	struct hlo_module *module = &hlo->modules[hlo->module_count++];
-	struct build b = {.trace = trace, .arena = &hlo->arena, .module = module};
+	struct build b = {.programs = programs, .arena = &hlo->arena, .module = module};
 
 	module->name = text_of(&b, entry->fixed.name);
 	module->program = entry->fixed.program;
@@ -429,12 +429,12 @@ static void build_module(struct hlo *hlo, const struct trace *trace, const struc
 	lookup_free(&b.instructions);
 }
 
-void hlo_init(struct hlo *hlo, const struct trace *trace)
+void hlo_init(struct hlo *hlo, const struct trace_hlo *programs)
 {
 	*hlo = (struct hlo){.modules = NULL};
-	hlo->modules = arena_alloc(&hlo->arena, trace->hlo_module_count + 1, sizeof(*hlo->modules));
-	for (size_t i = 0; i < trace->hlo_module_count; i++)
-		build_module(hlo, trace, &trace->hlo_modules[i]);
+	hlo->modules = arena_alloc(&hlo->arena, programs->module_count + 1, sizeof(*hlo->modules));
+	for (size_t i = 0; i < programs->module_count; i++)
+		build_module(hlo, programs, &programs->modules[i]);
 }
 
 void hlo_free(struct hlo *hlo)

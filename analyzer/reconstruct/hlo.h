@@ -101,8 +101,8 @@ struct hlo {
 	struct arena arena;
 };
 
-/* Reads and labels all programs of a trace, which stays open. */
-void hlo_init(struct hlo *hlo, const struct trace *trace);
+/* Reads and labels all programs, which stay. */
+void hlo_init(struct hlo *hlo, const struct trace_hlo *programs);
 void hlo_free(struct hlo *hlo);
 
 /* The module, the last of those with this number, and in it an instruction; NULL: there is none. */
@@ -122,12 +122,13 @@ bool hlo_range_instruction(const char *text, const char **name, size_t *length);
  * own: in the order of the schedule. names: of each node the kernel's, NULL for a copy or set. around: the
  * innermost instruction that the launch's ranges name, outwards from the launch (a command buffer's own name
  * may be no instruction's), or NULL: where it is a call or a loop, the nodes are in what it calls, else in
- * the module's entry. A kernel has the name of the first of equal instructions, so that numbers behind names
+ * the module's entry; there after one instruction and before another, where it is known which were launched before and
+ * after the graph (NULL: it is not). A kernel has the name of the first of equal instructions, so that numbers behind names
  * count for little. found[i] is an instruction, or NULL. Takes time with names times instructions: more than
  * some ten million are left alone.
  */
 void hlo_align(const struct hlo_module *module, const struct hlo_instruction *around,
-	const char *const *names, size_t count, const struct hlo_instruction **found);
+	const struct hlo_instruction *after, const struct hlo_instruction *before, const char *const *names, size_t count, const struct hlo_instruction **found);
 
 /* ---- for hlo*.c and tests ---- */
 

@@ -157,13 +157,24 @@ static void walk_back(const struct alignment *a, const struct hlo_instruction **
 			found[n] = found[n - 1];
 }
 
-static void list_rows(struct alignment *a, const struct hlo_module *module, uint32_t computation)
+/* In the order of a computation: is it not before the first and not after the second, as far as these are of it? */
+static bool is_between(
+	const struct hlo_instruction *i, const struct hlo_instruction *after, const struct hlo_instruction *before)
+{
+	return (!after || after->computation != i->computation || i->order > after->order) &&
+	       (!before || before->computation != i->computation || i->order < before->order);
+}
+
+static void list_rows(struct alignment *a, const struct hlo_module *module, uint32_t computation,
+	const struct hlo_instruction *after, const struct hlo_instruction *before)
 {
 	const struct hlo_computation *c = &module->computations[computation];
 
+	if (after && before && after->computation == before->computation && after->order >= before->order)
+		before = NULL; /* of another run of the loop */
 	a->rows = mem_alloc(c->count + 1u, sizeof(struct hlo_instruction *));
 	for (uint32_t n = c->first; n < c->first + c->count; n++)
-		if (is_launched(&module->instructions[n]))
+		if (is_launched(&module->instructions[n]) && is_between(&module->instructions[n], after, before))
 			a->rows[a->row_count++] = &module->instructions[n];
 }
 
@@ -193,12 +204,12 @@ static uint32_t computation_of(const struct hlo_module *module, const struct hlo
 }
 
 void hlo_align(const struct hlo_module *module, const struct hlo_instruction *around,
-	const char *const *names, size_t count, const struct hlo_instruction **found)
+	const struct hlo_instruction *after, const struct hlo_instruction *before, const char *const *names, size_t count, const struct hlo_instruction **found)
 {
 	struct alignment a = {.names = names, .count = count};
 
 	memset(found, 0, count * sizeof(*found));
-	list_rows(&a, module, computation_of(module, around));
+	list_rows(&a, module, computation_of(module, around), after, before);
 	if (a.row_count && count < CELLS_MOST / (a.row_count + 1)) {
 		find_libraries(&a);
 		a.best = mem_alloc((count + 1) * (a.row_count + 1), sizeof(*a.best));

@@ -265,6 +265,7 @@ struct timeline_process {
 	uint32_t device_count;
 	size_t first_range;              /* timeline_range.h */
 	uint32_t range_count;
+	const struct trace_hlo *hlo;     /* programs that XLA compiled, NULL: none; with the timeline */
 	struct timeline_timed *operators; /* when operators and nodes were recorded, in order of time */
 	size_t operators_count;
 	size_t first_frame, frame_count; /* of the threads that make calls, in order of begin */

@@ -396,7 +396,7 @@ void timeline_join_begin(
 			join->call_most = slots;
 	}
 	timeline_replay_init(&join->replays, trace, join->read);
-	join->call_most += join->replays.call_count;
+	join->call_most += join->replays.call_count + timeline_divide_most(trace);
 }
 
 void timeline_join_reserve(struct timeline *timeline, struct timeline_join *joins, size_t count)
@@ -429,6 +429,7 @@ void timeline_join_fill(struct timeline *timeline, struct timeline_join *join)
 	join->process->graphs_left = join->replays.left;
 	add_calls(&fill);
 	add_intervals(&fill);
+	timeline_divide(timeline, join);
 	timeline_range_fill(join);
 	timeline_replay_free(&join->replays);
 	free(fill.correlations);

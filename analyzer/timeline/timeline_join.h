@@ -65,6 +65,11 @@ void timeline_join_reserve(struct timeline *timeline, struct timeline_join *join
 /* Fills the room, and counts in `process`; by any thread. */
 void timeline_join_fill(struct timeline *timeline, struct timeline_join *join);
 
+/* Puts a call behind launches of unknown graphs for each node that ran, and how many these are at most
+ * (timeline_divide.c). */
+void timeline_divide(const struct timeline *timeline, struct timeline_join *join);
+uint64_t timeline_divide_most(const struct trace *trace);
+
 /* Closes the gaps that records of no use have left, in the same order as the room was made. */
 void timeline_join_end(struct timeline *timeline, struct timeline_join *join);
 

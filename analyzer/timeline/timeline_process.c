@@ -322,6 +322,18 @@ static void add_turns(struct timeline *timeline, const struct trace *trace, stru
 	process->turn_count = trace->turn_count;
 }
 
+static void add_programs(struct timeline *timeline, const struct trace *trace, struct timeline_process *process)
+{
+	const struct trace_hlo programs = trace_hlo(trace);
+	struct trace_hlo *copy;
+
+	if (programs.module_count == 0)
+		return;
+	copy = arena_alloc(&timeline->arena, 1, sizeof(*copy));
+	*copy = trace_hlo_copy(&timeline->arena, &programs);
+	process->hlo = copy;
+}
+
 void timeline_join_describe(struct timeline *timeline, struct timeline_join *join, uint32_t number)
 {
 	const struct trace *trace = join->trace;
@@ -376,6 +388,7 @@ void timeline_join_describe(struct timeline *timeline, struct timeline_join *joi
 	timeline_range_describe(timeline, join);
 	timeline_add_windows(timeline, trace, &join->stretches, process);
 	add_turns(timeline, trace, process);
+	add_programs(timeline, trace, process);
 }
 
 void timeline_add(struct timeline *timeline, const struct trace *trace)

@@ -185,6 +185,16 @@ struct trace_hlo_module {
 	const unsigned char *aliases; /* unaligned: fixed.alias_count numbers of 32 bits */
 };
 
+/* All programs of a trace, in order of the file. Who makes it says how long it lasts. */
+struct trace_hlo {
+	const struct trace_hlo_module *modules;
+	const struct trace_hlo_instruction *instructions;
+	const struct trace_hlo_schedule *schedules;
+	size_t module_count, instruction_count, schedule_count;
+	const char *const *strings; /* by number; NULL: there is none */
+	size_t string_count;
+};
+
 /* A device address among a launch's arguments, and the word of 8 bytes in which it stands. */
 struct trace_touch {
 	uint64_t address;
@@ -376,6 +386,10 @@ int64_t trace_ns_near(const struct trace *trace, uint64_t ticks, size_t *near);
 
 /* The string with this number, or NULL. */
 const char *trace_string(const struct trace *trace, uint64_t number);
+
+/* The programs, as long as the trace is open (trace_hlo.c); a copy of them, as long as the arena is. */
+struct trace_hlo trace_hlo(const struct trace *trace);
+struct trace_hlo trace_hlo_copy(struct arena *arena, const struct trace_hlo *from);
 
 const char *trace_kind_name(enum pm_kind kind);
 const char *trace_value_name(enum pm_value value);

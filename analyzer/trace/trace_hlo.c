@@ -60,3 +60,84 @@ void trace_parse_hlo(
 	else
 		parse_module(trace, offset, body, size);
 }
+
+/* ---- all of them ---- */
+
+struct trace_hlo trace_hlo(const struct trace *trace)
+{
+	return (struct trace_hlo){.modules = trace->hlo_modules,
+		.instructions = trace->hlo_instructions,
+		.schedules = trace->hlo_schedules,
+		.module_count = trace->hlo_module_count,
+		.instruction_count = trace->hlo_instruction_count,
+		.schedule_count = trace->hlo_schedule_count,
+		.strings = trace->strings,
+		.string_count = trace->string_count};
+}
+
+static const void *copy(struct arena *arena, const void *from, size_t bytes)
+{
+	void *to = arena_alloc(arena, bytes + 1, 1);
+
+	if (bytes)
+		memcpy(to, from, bytes);
+	return to;
+}
+
+static const struct trace_hlo_instruction *copy_instructions(struct arena *arena, const struct trace_hlo *from)
+{
+	struct trace_hlo_instruction *items = arena_alloc(arena, from->instruction_count + 1, sizeof(*items));
+
+	for (size_t i = 0; i < from->instruction_count; i++) {
+		const struct trace_hlo_instruction *item = &from->instructions[i];
+		const size_t ids = (size_t)item->fixed.operand_count + item->fixed.called_count;
+
+		items[i] = *item;
+		items[i].ids = copy(arena, item->ids, ids * sizeof(uint64_t));
+		items[i].name = arena_text(arena, item->name, strlen(item->name));
+	}
+	return items;
+}
+
+static const struct trace_hlo_schedule *copy_schedules(struct arena *arena, const struct trace_hlo *from)
+{
+	struct trace_hlo_schedule *items = arena_alloc(arena, from->schedule_count + 1, sizeof(*items));
+
+	for (size_t i = 0; i < from->schedule_count; i++) {
+		items[i] = from->schedules[i];
+		items[i].instructions =
+			copy(arena, items[i].instructions, items[i].fixed.instruction_count * sizeof(uint64_t));
+	}
+	return items;
+}
+
+static const struct trace_hlo_module *copy_modules(struct arena *arena, const struct trace_hlo *from)
+{
+	struct trace_hlo_module *items = arena_alloc(arena, from->module_count + 1, sizeof(*items));
+
+	for (size_t i = 0; i < from->module_count; i++) {
+		items[i] = from->modules[i];
+		items[i].aliases = copy(arena, items[i].aliases, items[i].fixed.alias_count * sizeof(uint32_t));
+	}
+	return items;
+}
+
+static const char *const *copy_strings(struct arena *arena, const struct trace_hlo *from)
+{
+	const char **items = arena_alloc(arena, from->string_count + 1, sizeof(*items));
+
+	for (size_t i = 0; i < from->string_count; i++)
+		items[i] = from->strings[i] ? arena_text(arena, from->strings[i], strlen(from->strings[i])) : NULL;
+	return items;
+}
+
+struct trace_hlo trace_hlo_copy(struct arena *arena, const struct trace_hlo *from)
+{
+	struct trace_hlo to = *from;
+
+	to.instructions = copy_instructions(arena, from);
+	to.schedules = copy_schedules(arena, from);
+	to.modules = copy_modules(arena, from);
+	to.strings = copy_strings(arena, from);
+	return to;
+}

@@ -234,6 +234,14 @@ static const struct row step[] = {
 	{"root", "tuple", "", 12, 0, {11, 2, 6, 0}, 0, 0},
 };
 
+static void init(struct hlo *hlo)
+{
+	static struct trace_hlo programs;
+
+	programs = trace_hlo(&written);
+	hlo_init(hlo, &programs);
+}
+
 static const struct hlo_instruction *find(const struct hlo *hlo, const char *name)
 {
 	const struct hlo_module *module = hlo_find_module(hlo, 13);
@@ -259,7 +267,7 @@ static void test_step(void)
 	struct hlo hlo;
 
 	CHECK_THAT(record(&module, module.count));
-	hlo_init(&hlo, &written);
+	init(&hlo);
 	CHECK_THAT(hlo.module_count == 1);
 	CHECK_TEXT(hlo.modules[0].name, "jit_step");
 	CHECK_THAT(hlo.modules[0].trains && hlo.modules[0].names_all && !hlo.modules[0].is_partial);
@@ -295,7 +303,7 @@ static void test_plain(void)
 	rows[6].called = 0;
 	module = module_of(rows, COUNT(rows), inside, 1);
 	CHECK_THAT(record(&module, module.count));
-	hlo_init(&hlo, &written);
+	init(&hlo);
 	CHECK_THAT(hlo.modules[0].trains && !hlo.modules[0].names_all);
 	expect(&hlo, "gemm.1", HLO_FORWARD, "p['w1']");
 	expect(&hlo, "loss.1", HLO_FORWARD, "");
@@ -318,7 +326,7 @@ static void test_evaluation(void)
 	struct hlo hlo;
 
 	CHECK_THAT(record(&module, module.count));
-	hlo_init(&hlo, &written);
+	init(&hlo);
 	CHECK_THAT(!hlo.modules[0].trains);
 	expect(&hlo, "gemm.1", HLO_NONE, "Net/Dense_0");
 	hlo_free(&hlo);
@@ -401,8 +409,8 @@ static void test_graph(void)
 	put_schedule(&module, ENTRY, backwards, COUNT(rows));
 	put_message(&wrapped, 1, &module);
 	CHECK_THAT(record(&wrapped, wrapped.count));
-	hlo_init(&hlo, &written);
-	hlo_align(&hlo.modules[0], NULL, names, COUNT(names), found);
+	init(&hlo);
+	hlo_align(&hlo.modules[0], NULL, NULL, NULL, names, COUNT(names), found);
 	for (unsigned i = 0; i < COUNT(names); i++)
 		CHECK_TEXT(found[i] ? found[i]->name : "none", expected[i]);
 	hlo_free(&hlo);
@@ -416,7 +424,7 @@ static void label_what_is_there(const struct bytes *module, size_t count)
 	struct hlo hlo;
 
 	record(module, count);
-	hlo_init(&hlo, &written);
+	init(&hlo);
 	hlo_free(&hlo);
 	forget();
 }
