@@ -189,7 +189,7 @@ const char *report_told_text(const struct analysis *analysis, struct arena *aren
 	const double told = least_told(analysis);
 
 	return told > 0 ? arena_format(arena,
-				  "Phases and layers: as PyTorch says them for %.1f%% of the computing time%s%s.", told * 100,
+				  "Phases and layers: as the framework says them for %.1f%% of the computing time%s%s.", told * 100,
 				  analysis->worker_count > 1 ? ", on the rank with the minimum" : "",
 				  told < 0.9 ? "; the rest is inferred, and may be wrong" : "")
 			: "";

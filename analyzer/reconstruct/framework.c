@@ -1,5 +1,6 @@
 /* What PyTorch says: see framework.h. */
 #include "framework.h"
+#include "framework_xla.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@ struct framework {
 	size_t maker_count, maker_room;
 	const char **owners; /* modules that have parameters, in order of texts */
 	size_t owner_count, owner_room;
+	struct xla *xla; /* NULL: it says nothing */
 };
 
 static const struct timeline_range_name *name_of(const struct framework *f, uint32_t range)
@@ -272,6 +274,7 @@ struct framework *framework_read(const struct timeline *timeline, const struct t
 	f->ranges = timeline_ranges(timeline, process);
 	find_makers(f);
 	find_owners(f);
+	f->xla = xla_read(timeline, process);
 	return f;
 }
 
@@ -281,6 +284,7 @@ void framework_free(struct framework *framework)
 		return;
 	free(framework->makers);
 	free(framework->owners);
+	xla_free(framework->xla);
 	free(framework);
 }
 
@@ -396,13 +400,16 @@ static enum framework_shard shard_of(const struct framework *f, uint32_t range)
 	return shard;
 }
 
-struct framework_word framework_word(const struct framework *framework, uint32_t call)
+struct framework_word framework_word(struct framework *framework, uint32_t call)
 {
 	const struct timeline_call item = timeline_call(framework->timeline, call);
 	const uint32_t range =
 		timeline_range_at(framework->timeline, framework->process, item.thread, item.begin_ns);
-	struct framework_word word = word_of(framework, range);
+	struct framework_word word;
 
+	if (framework->xla && xla_word(framework->xla, call, range, &word))
+		return word;
+	word = word_of(framework, range);
 	word.owns = owns(framework, word.module);
 	word.weighs = takes_weights(word.says) || is_product(word.says);
 	word.creates = creates(word.says);

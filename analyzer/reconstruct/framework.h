@@ -6,6 +6,9 @@
  * backward pass its own: the operator that made a node is the last of its thread whose number is not greater. The
  * module of an operator is the one whose Python was running. So a kernel of the backward pass has the module of
  * the operator that made the node in which it was launched, in whatever thread.
+ *
+ * Of JAX's programs XLA says for each launch which instruction it is of, and the instruction where it comes from
+ * (framework_xla.h).
  */
 #ifndef RECONSTRUCT_FRAMEWORK_H
 #define RECONSTRUCT_FRAMEWORK_H
@@ -38,6 +41,8 @@ struct framework_word {
 	bool creates;        /* the operator makes a tensor of none (aten::arange): it never records gradients */
 	bool in_place;       /* the operator changes what it is given (aten::_foreach_lerp_) */
 	enum framework_shard shard;
+	bool settled;        /* the place is that of the call itself, whatever is around it: as XLA has compiled it */
+	uint64_t parameter_count; /* elements of the module's own parameters, where settled; 0: not known */
 	bool compiled;       /* in a compiled region: operators and modules are of the whole */
 };
 
@@ -47,8 +52,8 @@ struct framework;
 struct framework *framework_read(const struct timeline *timeline, const struct timeline_process *process);
 void framework_free(struct framework *framework);
 
-/* Of a call of that process. */
-struct framework_word framework_word(const struct framework *framework, uint32_t call);
+/* Of a call of that process. Not by two threads at once. */
+struct framework_word framework_word(struct framework *framework, uint32_t call);
 
 /* What a range says by itself: that autograd goes back in it; in which part of a step PyTorch's own ranges have the thread
  * (UPDATE, ZEROES, LOADS; else SILENT); that a pass begins at the latest with it. */

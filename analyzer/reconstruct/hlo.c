@@ -422,6 +422,7 @@ static void build_module(struct hlo *hlo, const struct trace_hlo *programs, cons
 	list_users(&b);
 	fill_aliases(&b, entry);
 	hlo_label(&hlo->arena, module);
+	hlo_list_arguments(&hlo->arena, module);
 	free(b.entries);
 	free(b.order);
 	free(b.ids);

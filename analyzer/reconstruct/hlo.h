@@ -71,6 +71,13 @@ struct hlo_part {
 	const char *opcode, *op_name;
 };
 
+/* Of an argument with the name p['params']['Dense_0']['kernel'], and of what is as large, as the optimizer's state. */
+struct hlo_argument {
+	const char *path; /* "Dense_0" */
+	const char *leaf; /* "kernel" */
+	uint64_t element_count;
+};
+
 struct hlo_computation {
 	uint64_t id;
 	uint32_t first, count;           /* instructions of the module */
@@ -92,6 +99,9 @@ struct hlo_module {
 	uint32_t computation_count, instruction_count, part_count;
 	const bool *is_aliased; /* by element of the result: it takes an argument's place */
 	uint32_t alias_count;   /* of those elements */
+	struct hlo_argument *arguments; /* those with a path, each once, in order of it */
+	uint32_t argument_count;
+	bool names_arguments;   /* a layer has some */
 	struct lookup by_name;
 };
 
@@ -108,6 +118,13 @@ void hlo_free(struct hlo *hlo);
 /* The module, the last of those with this number, and in it an instruction; NULL: there is none. */
 const struct hlo_module *hlo_find_module(const struct hlo *hlo, uint64_t program);
 const struct hlo_instruction *hlo_find(const struct hlo_module *module, const char *name, size_t length);
+
+/*
+ * Whether a layer has weights, by the names of the program's arguments: "GPT/block0/qkv" those that the program calls
+ * p['params']['block0']['qkv']['kernel'] and so on. *elements: of them all; 0: not known. In a program whose arguments are
+ * not called so, what has no other layer in it is taken to have some.
+ */
+bool hlo_owns(const struct hlo_module *module, const char *layer, uint64_t *elements);
 
 /*
  * From XLA's ranges (PM_RANGE_NVTX) to an instruction: "XlaModule:#hlo_module=jit_step,program_id=13#" is
@@ -157,5 +174,6 @@ const char *hlo_weight_name(
 bool hlo_is_passing(const struct hlo_instruction *instruction);
 
 void hlo_label(struct arena *arena, struct hlo_module *module);
+void hlo_list_arguments(struct arena *arena, struct hlo_module *module); /* after that (hlo_argument.c) */
 
 #endif

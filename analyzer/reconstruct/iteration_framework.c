@@ -112,7 +112,7 @@ static size_t step_end(const struct steps *steps, const struct step *step)
 
 /* Does the call follow a step, as an average of the weights does: without gradients, and without working with weights as
  * a pass does? Or is it the gradient scaler's? */
-static bool follows(const struct framework *framework, uint32_t call)
+static bool follows(struct framework *framework, uint32_t call)
 {
 	const struct framework_word word = framework_word(framework, call);
 
@@ -139,7 +139,7 @@ static int64_t next_begin(const struct steps *steps, uint32_t step)
 }
 
 /* The computations after a step up to what belongs to the next one. */
-static void take_tail(struct steps *steps, const struct framework *framework, uint32_t step, size_t position)
+static void take_tail(struct steps *steps, struct framework *framework, uint32_t step, size_t position)
 {
 	const struct iteration_finder *finder = steps->finder;
 	const int64_t limit_ns = next_begin(steps, step);

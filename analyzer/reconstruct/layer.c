@@ -325,7 +325,7 @@ static void count_elements(struct layer_assign *assign)
 			common = common == 0 || common == bytes[p] ? bytes[p] : 4;
 	}
 	for (uint32_t p = 0; p < graph->parameter_count; p++)
-		if (assign->owners[p] != LAYER_NONE)
+		if (assign->owners[p] != LAYER_NONE && !assign->list->items[assign->owners[p]].told_size)
 			assign->list->items[assign->owners[p]].parameter_count +=
 				graph->parameters[p].bytes / (bytes[p]        ? bytes[p]
 								     : common ? common

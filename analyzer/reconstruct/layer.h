@@ -24,6 +24,7 @@ struct layer {
 	const char *site;       /* call stack of its first forward call, or "" */
 	uint64_t parameter_count;
 	uint64_t parameter_bytes;
+	bool told_size;    /* the framework names its parameters, and how many elements they have */
 	bool partly_sized; /* it has more parameters, of which the sizes are not known */
 };
 

@@ -106,11 +106,31 @@ static bool is_first_gradient(const struct asking *a, uint32_t step)
 	       strcmp(a->words[step].says, "aten::ones_like") == 0;
 }
 
+/* Of a place that does not depend on those around it. */
+static enum layer_pass settled_pass(enum framework_place place)
+{
+	switch (place) {
+	case FRAMEWORK_FORWARD:
+	case FRAMEWORK_AGAIN:
+		return LAYER_FORWARD;
+	case FRAMEWORK_BACKWARD:
+		return LAYER_BACKWARD;
+	case FRAMEWORK_UPDATE:
+		return LAYER_AFTER;
+	case FRAMEWORK_NO_GRADIENTS:
+		return LAYER_EVALUATION;
+	default:
+		return LAYER_UNKNOWN;
+	}
+}
+
 /* LAYER_UNKNOWN: nothing is said. */
 static enum layer_pass pass_of(const struct asking *a, uint32_t step)
 {
 	const struct framework_word *word = &a->words[step];
 
+	if (word->settled)
+		return settled_pass(word->place);
 	switch (word->place) {
 	case FRAMEWORK_FORWARD:
 	case FRAMEWORK_PREPARES:
@@ -211,6 +231,35 @@ static void put_leading(struct asking *a, uint32_t first, uint32_t end, uint32_t
 static bool serves_next(const struct framework_word *word)
 {
 	return word->place == FRAMEWORK_NO_GRADIENTS && !word->owns && !word->creates;
+}
+
+/* Of what data flow took for one layer only products are: the norm between them is a module of its own. Modules are those of
+ * the products first. */
+static void settle_layers(struct asking *a)
+{
+	struct layer_assign *assign = a->assign;
+
+	for (uint32_t i = 0; i < assign->graph.step_count; i++)
+		if (a->words[i].settled && !(a->words[i].weighs && a->words[i].owns) && is_placed(graph_flow(&assign->graph, i)->kind))
+			assign->layers[i] = LAYER_NONE;
+	for (uint32_t i = 0; i < assign->graph.step_count; i++)
+		if (a->words[i].settled && a->words[i].weighs && a->words[i].owns && is_forward(a, i))
+			layer_of_module(assign, i, a->words[i].module);
+}
+
+static void size_layers(struct asking *a)
+{
+	for (uint32_t i = 0; i < a->assign->graph.step_count; i++) {
+		const struct framework_word *word = &a->words[i];
+		struct layer *layer;
+
+		if (!word->settled || !word->owns || a->assign->layers[i] == LAYER_NONE)
+			continue;
+		layer = &a->assign->list->items[a->assign->layers[i]];
+		layer->told_size = true;
+		layer->parameter_count = word->parameter_count;
+		layer->partly_sized = word->parameter_count == 0;
+	}
 }
 
 static void set_forward_layers(struct asking *a)
@@ -345,9 +394,11 @@ void layer_framework(struct layer_assign *assign)
 	note_told(&a);
 	set_passes(&a);
 	layer_join_modules(assign);
+	settle_layers(&a);
 	set_forward_layers(&a);
 	fill_operators(&a);
 	set_backward_layers(&a);
+	size_layers(&a);
 	layer_name_roots(assign->list);
 	if (assign->list->count)
 		layer_sort(assign);

@@ -25,8 +25,8 @@
 		"goes through the model, and nothing goes back through what it made: an evaluation") \
 	X(AGAIN, "again", "works a second time on the same data as forward") \
 	X(GRAPH, "graph", "launches a captured graph that holds such work") \
-	X(OPERATOR, "operator", "was launched in an operator that PyTorch runs in that phase") \
-	X(NODE, "node", "was launched for a node of PyTorch's backward pass") \
+	X(OPERATOR, "operator", "was launched in that phase, as the framework says") \
+	X(NODE, "node", "was launched for the backward pass, as the framework says") \
 	X(STEP, "step", "was launched in an optimizer's step, or between the passes and it") \
 	X(PLACE, "place", "sets or copies memory between two calls of that phase") \
 	/* layers */ \
@@ -44,7 +44,7 @@
 	X(PARTNER, "partner", "has the tensors of a forward call of the layer") \
 	X(CHAIN, "chain", "works on the gradient of what a call of the layer made") \
 	X(ADDEND, "addend", "adds the gradient that a call of the layer made") \
-	X(ASKED, "asked", "was launched for an operator of the layer's module, as PyTorch says") \
+	X(ASKED, "asked", "was launched for the layer's module, as the framework says") \
 	X(MODULE, "module", "comes from the layer's module, before it uses its parameters") \
 	X(NEXT, "next", "comes before one of the layer, and nothing else tells") \
 	X(PREVIOUS, "previous", "comes behind one of the layer, and nothing else tells") \

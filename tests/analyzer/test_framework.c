@@ -100,7 +100,7 @@ static void read_program(struct program *p, struct timeline *timeline)
 	timeline_settle(timeline);
 }
 
-static void check_word(const struct framework *framework, uint32_t call, enum framework_place place, const char *module,
+static void check_word(struct framework *framework, uint32_t call, enum framework_place place, const char *module,
 	const char *what)
 {
 	const struct framework_word word = framework_word(framework, call);
