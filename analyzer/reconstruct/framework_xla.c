@@ -54,14 +54,6 @@ static struct place place_of(const struct xla *x, uint32_t range)
 	return place;
 }
 
-bool xla_steps(const struct hlo_module *module)
-{
-	for (uint32_t n = 0; module->trains && n < module->instruction_count; n++)
-		if (module->instructions[n].direction == HLO_UPDATE)
-			return true;
-	return false;
-}
-
 struct xla *xla_read(const struct timeline *timeline, const struct timeline_process *process)
 {
 	struct xla *x;
@@ -75,7 +67,7 @@ struct xla *xla_read(const struct timeline *timeline, const struct timeline_proc
 	x->launch = UINT32_MAX;
 	hlo_init(&x->hlo, process->hlo);
 	for (size_t i = 0; i < x->hlo.module_count; i++)
-		x->any_steps |= xla_steps(&x->hlo.modules[i]);
+		x->any_steps |= x->hlo.modules[i].steps;
 	x->places = mem_alloc(process->range_count, sizeof(*x->places));
 	for (uint32_t i = 0; i < process->range_count; i++)
 		x->places[i] = place_of(x, i);

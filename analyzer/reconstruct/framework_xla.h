@@ -20,9 +20,6 @@ const struct hlo_module *xla_module(const struct xla *xla, uint32_t range);
 /* The range of that run, TIMELINE_NO_RANGE: none. */
 uint32_t xla_run(const struct xla *xla, uint32_t range);
 
-/* Does the program train: has it gradients, and what makes weights of them? */
-bool xla_steps(const struct hlo_module *module);
-
 /* Of a call of that process which is made in a range. False: it is in no run of a program that is known. Modules are as
  * long as the xla is. */
 bool xla_word(struct xla *xla, uint32_t call, uint32_t range, struct framework_word *word);

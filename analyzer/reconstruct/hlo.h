@@ -91,6 +91,7 @@ struct hlo_module {
 	uint64_t program; /* what XLA's ranges call program_id */
 	bool is_partial;  /* instructions are missing */
 	bool trains;      /* it has derivatives, or makes weights by a loss of them */
+	bool steps;       /* it trains, and updates weights by it */
 	bool names_all;   /* of JAX 0.7 and newer: what has no derivative in its name is none */
 	uint32_t entry;   /* computation */
 	struct hlo_computation *computations;

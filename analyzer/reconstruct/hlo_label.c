@@ -318,4 +318,6 @@ void hlo_label(struct arena *arena, struct hlo_module *module)
 	for (uint32_t n = 0; n < module->instruction_count; n++)
 		if (is_communication(&module->instructions[n]))
 			label_communication(arena, module, &module->instructions[n]);
+	for (uint32_t n = 0; n < module->instruction_count; n++)
+		module->steps |= module->trains && module->instructions[n].direction == HLO_UPDATE;
 }

@@ -415,7 +415,7 @@ void iteration_cut_sequence(struct iteration_finder *finder)
 {
 	double share;
 
-	if (iteration_cut_framework(finder)) {
+	if (iteration_cut_framework(finder) || iteration_cut_programs(finder)) {
 		finder->source = ITERATION_BY_OPTIMIZER;
 		settle_pieces(finder);
 		iteration_judge_pieces(finder, ITERATION_BY_OPTIMIZER);

@@ -68,6 +68,9 @@ void iteration_take_judgement(struct iteration_finder *finder, const struct sequ
 /* By the steps of optimizers, as the framework says them; false: it does not (iteration_framework.c). */
 bool iteration_cut_framework(struct iteration_finder *finder);
 
+/* By the runs of programs that XLA compiled; false: none of them trains (iteration_program.c). */
+bool iteration_cut_programs(struct iteration_finder *finder);
+
 /* One more piece, of the calls [first, end). Without any computation it is none: copies of a model alone, in a damaged
  * trace. */
 void iteration_add_piece(struct iteration_finder *finder, size_t first, size_t end);
