@@ -1,5 +1,6 @@
 """Training programs of flax and optax: nets.py PROGRAM STEPS. cnn, devices (the same on two GPUs of one process), gpt, remat (the same,
-what blocks compute is computed again backward), scan (the same, its blocks by lax.scan), plain (a convolutional net without flax). Prints
+what blocks compute is computed again backward), scan (the same, its blocks by lax.scan), plain (a convolutional net without flax), mlp
+(a perceptron without flax). Prints
 how many steps it did on which devices."""
 import sys
 
@@ -61,6 +62,10 @@ def plain(p, x):
     for weights in (p["c1"], p["c2"]):
         x = jax.nn.relu(lax.conv_general_dilated(x, weights, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")))
         x = lax.reduce_window(x, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
+    return mlp(p, x)
+
+
+def mlp(p, x):
     return jax.nn.relu(x.reshape(x.shape[0], -1) @ p["w1"] + p["b1"]) @ p["w2"] + p["b2"]
 
 
@@ -72,6 +77,9 @@ if PROGRAM == "plain":
     apply = plain
     params = {"c1": numbers(3, 3, 3, 32), "c2": numbers(3, 3, 32, 64), "w1": numbers(4096, 128), "b1": numbers(128),
               "w2": numbers(128, 10), "b2": numbers(10)}
+elif PROGRAM == "mlp":
+    apply = mlp
+    params = {"w1": numbers(3072, 1024), "b1": numbers(1024), "w2": numbers(1024, 10), "b2": numbers(10)}
 else:
     net = GPT() if PROGRAM in ("gpt", "remat", "scan") else CNN()
     apply, params = net.apply, jax.jit(net.init)(jax.random.key(0), x)
