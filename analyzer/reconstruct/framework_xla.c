@@ -135,10 +135,20 @@ static const char *kernel_of(const struct xla *x, uint32_t call)
 	return x->timeline->strings[name];
 }
 
+/* Of a copy or set; 0: not known. */
+static uint64_t bytes_of(const struct xla *x, uint32_t call)
+{
+	const struct timeline_call item = timeline_call(x->timeline, call);
+	uint64_t bytes;
+
+	return timeline_value(x->timeline, &x->timeline->operations[item.operation], "bytes", &bytes) ? bytes : 0;
+}
+
 static void look_at_launch(struct xla *x, uint32_t launch, uint32_t range)
 {
 	const uint32_t outermost = launch_within(x, range);
 	const char **names;
+	uint64_t *bytes;
 	uint32_t count = 0;
 
 	while (launch + 1 + count < x->process->first_call + x->process->call_count && is_node(x, launch + 1 + count))
@@ -146,11 +156,15 @@ static void look_at_launch(struct xla *x, uint32_t launch, uint32_t range)
 	free(x->nodes);
 	x->nodes = mem_alloc(count + 1u, sizeof(*x->nodes));
 	names = mem_alloc(count + 1u, sizeof(*names));
-	for (uint32_t i = 0; i < count; i++)
+	bytes = mem_alloc(count + 1u, sizeof(*bytes));
+	for (uint32_t i = 0; i < count; i++) {
 		names[i] = kernel_of(x, launch + 1 + i);
+		bytes[i] = names[i] ? 0 : bytes_of(x, launch + 1 + i);
+	}
 	hlo_align(x->places[range].module, x->places[range].instruction, beside(x, outermost, -1), beside(x, outermost, 1),
-		names, count, x->nodes);
+		names, bytes, count, x->nodes);
 	free(names);
+	free(bytes);
 	x->launch = launch;
 	x->node_count = count;
 }

@@ -58,6 +58,7 @@ struct hlo_instruction {
 	 */
 	uint32_t *operands, *users;
 	uint32_t *called; /* computations of the module, likewise */
+	bool owns;        /* its own layer, by its name, has weights */
 	bool has_product; /* a product or a convolution, or one inside */
 	enum hlo_direction direction;
 	enum hlo_source source;
@@ -137,7 +138,7 @@ bool hlo_range_instruction(const char *text, const char **name, size_t *length);
 
 /*
  * The instructions of the nodes of a graph (a command buffer), of which XLA says nothing in a range of their
- * own: in the order of the schedule. names: of each node the kernel's, NULL for a copy or set. around: the
+ * own: in the order of the schedule. names: of each node the kernel's, NULL for a copy or set, of which bytes has how much (0: not known). around: the
  * innermost instruction that the launch's ranges name, outwards from the launch (a command buffer's own name
  * may be no instruction's), or NULL: where it is a call or a loop, the nodes are in what it calls, else in
  * the module's entry; there after one instruction and before another, where it is known which were launched before and
@@ -146,7 +147,8 @@ bool hlo_range_instruction(const char *text, const char **name, size_t *length);
  * some ten million are left alone.
  */
 void hlo_align(const struct hlo_module *module, const struct hlo_instruction *around,
-	const struct hlo_instruction *after, const struct hlo_instruction *before, const char *const *names, size_t count, const struct hlo_instruction **found);
+	const struct hlo_instruction *after, const struct hlo_instruction *before, const char *const *names,
+	const uint64_t *bytes, size_t count, const struct hlo_instruction **found);
 
 /* ---- for hlo*.c and tests ---- */
 

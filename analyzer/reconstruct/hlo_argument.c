@@ -6,6 +6,9 @@
 
 #include <stdlib.h>
 
+#define DEPTH_MOST 4 /* of copies and the like */
+#define WAY_MOST 12  /* to the layer before */
+
 /* Keys of an argument's name, from the first in quotes on, without flax's collection. Returns how many characters of `out`,
  * as long as the name, the path has; *leaf: the last key. 0 with *leaf NULL: there are none. */
 static size_t read_keys(const char *name, char *out, char **leaf)
@@ -116,6 +119,97 @@ static bool has_another_within(const struct hlo_module *module, const char *laye
 	return false;
 }
 
+/* ---- what belongs to a layer with weights ---- */
+
+/* What an operand is, through what hands it on. */
+static const struct hlo_instruction *source_of(const struct hlo_module *module, uint32_t operand)
+{
+	for (unsigned depth = 0; depth < DEPTH_MOST && operand != HLO_NO_INSTRUCTION; depth++) {
+		const struct hlo_instruction *i = &module->instructions[operand];
+
+		if (!hlo_is_passing(i) || i->operand_count == 0)
+			return i;
+		operand = i->operands[0];
+	}
+	return NULL;
+}
+
+/* The layer whose weight an instruction reads, by the first of its operands that is one; NULL: none. */
+static const char *layer_read(struct arena *arena, const struct hlo_module *module, const struct hlo_instruction *i)
+{
+	char *text, *leaf;
+
+	for (uint32_t k = 0; k < i->operand_count; k++) {
+		const struct hlo_instruction *from = source_of(module, i->operands[k]);
+
+		if (!from || strcmp(from->opcode, "parameter") != 0 || !strstr(from->op_name, "['"))
+			continue;
+		text = arena_alloc(arena, strlen(from->op_name) + 1, 1);
+		text[read_keys(from->op_name, text, &leaf)] = 0;
+		for (uint32_t n = 0; *text && n < module->instruction_count; n++)
+			if (fit(module->instructions[n].layer, text))
+				return module->instructions[n].layer;
+	}
+	return NULL;
+}
+
+static bool is_of_pass(const struct hlo_instruction *i)
+{
+	return i->direction == HLO_FORWARD || i->direction == HLO_BACKWARD || i->direction == HLO_RECOMPUTED;
+}
+
+/* The nearest layer with weights that comes before it in the forward pass: forward by what it is made of, backward by what is
+ * made of it. */
+static const char *layer_before(const struct hlo_module *module, const struct hlo_instruction *i)
+{
+	const enum hlo_direction direction = i->direction;
+
+	for (unsigned depth = 0; depth < WAY_MOST; depth++) {
+		const uint32_t *next = direction == HLO_BACKWARD ? i->users : i->operands;
+		const uint32_t count = direction == HLO_BACKWARD ? i->user_count : i->operand_count;
+		const struct hlo_instruction *on = NULL;
+
+		for (uint32_t k = 0; k < count; k++) {
+			const struct hlo_instruction *other =
+				next[k] == HLO_NO_INSTRUCTION ? NULL : &module->instructions[next[k]];
+
+			if (!other || (other->direction != direction && !hlo_is_passing(other)))
+				continue;
+			if (other->direction == direction && other->owns)
+				return other->layer;
+			on = on ? on : other;
+		}
+		if (!on)
+			return NULL;
+		i = on;
+	}
+	return NULL;
+}
+
+/*
+ * What has no weights of its own, as an activation, has the path of the module around it: it is of the layer before it, in
+ * either pass. Where it is fused with that one's bias or scale it reads it.
+ */
+static void give_layers(struct arena *arena, struct hlo_module *module)
+{
+	const char **layers = mem_alloc(module->instruction_count + 1u, sizeof(*layers));
+
+	for (uint32_t n = 0; n < module->instruction_count; n++)
+		module->instructions[n].owns = sum(module, module->instructions[n].layer) > 0;
+	for (uint32_t n = 0; n < module->instruction_count; n++) {
+		const struct hlo_instruction *i = &module->instructions[n];
+
+		if (!is_of_pass(i) || i->owns || strcmp(i->opcode, "parameter") == 0)
+			continue;
+		layers[n] = strcmp(i->opcode, "fusion") == 0 ? layer_read(arena, module, i) : NULL;
+		layers[n] = layers[n] ? layers[n] : layer_before(module, i);
+	}
+	for (uint32_t n = 0; n < module->instruction_count; n++)
+		if (layers[n])
+			module->instructions[n].layer = layers[n];
+	free(layers);
+}
+
 bool hlo_owns(const struct hlo_module *module, const char *layer, uint64_t *elements)
 {
 	*elements = elements_of(module, layer);
@@ -137,4 +231,6 @@ void hlo_list_arguments(struct arena *arena, struct hlo_module *module)
 	module->argument_count = kept;
 	for (uint32_t n = 0; n < module->instruction_count && !module->names_arguments; n++)
 		module->names_arguments = sum(module, module->instructions[n].layer) > 0;
+	if (module->names_arguments)
+		give_layers(arena, module);
 }

@@ -97,13 +97,15 @@ static bool has_name_of(const char *kernel, const char *name)
 }
 
 /* How well a node fits; 0: not at all. A kernel that has no instruction's name is a library's. */
-static unsigned fit(const struct hlo_instruction *i, const char *kernel, bool is_library)
+static unsigned fit(const struct hlo_instruction *i, const char *kernel, uint64_t bytes, bool is_library)
 {
-	enum { NOT, PERHAPS, SAME_KIND = 4, SAME = 5 };
+	enum { NOT, PERHAPS, SAME_KIND = 4, SAME = 5, BYTES_MOST = 16 };
 	const bool is_copy = strncmp(i->opcode, "copy", 4) == 0;
+	const bool is_as_large = bytes && i->element_count && bytes % i->element_count == 0 &&
+				 bytes / i->element_count <= BYTES_MOST;
 
 	if (!kernel)
-		return is_copy ? SAME_KIND : PERHAPS;
+		return is_copy && is_as_large ? SAME : is_copy && !bytes ? SAME_KIND : PERHAPS;
 	if (is_library)
 		return strcmp(i->opcode, "custom-call") == 0 ? SAME_KIND : NOT;
 	if (has_name_of(kernel, i->name))
@@ -115,6 +117,7 @@ struct alignment {
 	const struct hlo_instruction **rows; /* those that are launched, in order of the schedule */
 	size_t row_count;
 	const char *const *names;
+	const uint64_t *bytes; /* by name, of copies */
 	bool *is_library; /* by name */
 	size_t count;
 	uint32_t *best; /* (count + 1) x (row_count + 1): of the nodes before and the rows before */
@@ -129,7 +132,8 @@ static void fill(struct alignment *a)
 {
 	for (size_t n = 1; n <= a->count; n++)
 		for (size_t r = 1; r <= a->row_count; r++) {
-			const unsigned fits = fit(a->rows[r - 1], a->names[n - 1], a->is_library[n - 1]);
+			const unsigned fits = fit(
+				a->rows[r - 1], a->names[n - 1], a->bytes[n - 1], a->is_library[n - 1]);
 			const uint32_t both = fits ? *best_at(a, n - 1, r - 1) + fits : 0;
 			uint32_t best = *best_at(a, n - 1, r);
 
@@ -204,9 +208,10 @@ static uint32_t computation_of(const struct hlo_module *module, const struct hlo
 }
 
 void hlo_align(const struct hlo_module *module, const struct hlo_instruction *around,
-	const struct hlo_instruction *after, const struct hlo_instruction *before, const char *const *names, size_t count, const struct hlo_instruction **found)
+	const struct hlo_instruction *after, const struct hlo_instruction *before, const char *const *names,
+	const uint64_t *bytes, size_t count, const struct hlo_instruction **found)
 {
-	struct alignment a = {.names = names, .count = count};
+	struct alignment a = {.names = names, .bytes = bytes, .count = count};
 
 	memset(found, 0, count * sizeof(*found));
 	list_rows(&a, module, computation_of(module, around), after, before);

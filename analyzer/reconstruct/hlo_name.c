@@ -73,6 +73,13 @@ static bool is_call(const char *word, size_t length)
 	       (length > 7 && memcmp(word, "branch_", 7) == 0 && contains(word, length, "_fun"));
 }
 
+/* The backward pass of what is computed again has the derivative of the outermost module twice, in one another:
+ * "transpose(jvp(GPT))/jvp(GPT)/checkpoint/rematted_computation/block1". */
+static bool is_repeated(const char *path, size_t used, const char *word, size_t length, const char *wrapped)
+{
+	return wrapped < word && used == length && memcmp(path, word, length) == 0;
+}
+
 const char *hlo_name_layer(struct arena *arena, const char *op_name)
 {
 	char *path = arena_alloc(arena, strlen(op_name) + 2, 1);
@@ -80,13 +87,13 @@ const char *hlo_name_layer(struct arena *arena, const char *op_name)
 
 	for (const char *at = op_name;;) {
 		size_t length = word_length(at);
-		const char *word = at;
+		const char *word = at, *wrapped = at;
 
 		if (!at[length])
 			break; /* the primitive */
 		at += length + 1;
 		unwrap(&word, &length);
-		if (!length || is_call(word, length))
+		if (!length || is_call(word, length) || is_repeated(path, used, word, length, wrapped))
 			continue;
 		if (used)
 			path[used++] = '/';

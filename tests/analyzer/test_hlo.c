@@ -395,6 +395,7 @@ static void test_graph(void)
 		"splitKreduce", NULL, "loop_add_fusion_2", "loop_mul_fusion_2"};
 	static const char *const expected[] = {"loop_add_fusion", "loop_add_fusion.1", "custom-call.3",
 		"custom-call.3", "copy.4", "loop_add_fusion.2", "loop_mul_fusion.2"};
+	const uint64_t bytes[COUNT(names)] = {0};
 	const struct hlo_instruction *found[COUNT(names)];
 	struct bytes module = {.count = 0}, wrapped = {.count = 0};
 	struct row backwards[COUNT(rows)];
@@ -410,7 +411,7 @@ static void test_graph(void)
 	put_message(&wrapped, 1, &module);
 	CHECK_THAT(record(&wrapped, wrapped.count));
 	init(&hlo);
-	hlo_align(&hlo.modules[0], NULL, NULL, NULL, names, COUNT(names), found);
+	hlo_align(&hlo.modules[0], NULL, NULL, NULL, names, bytes, COUNT(names), found);
 	for (unsigned i = 0; i < COUNT(names); i++)
 		CHECK_TEXT(found[i] ? found[i]->name : "none", expected[i]);
 	hlo_free(&hlo);

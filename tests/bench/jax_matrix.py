@@ -5,7 +5,7 @@
 
 Each program of tests/jax/nets.py runs on softgpu under BUILD/bin/pmrun, and XLA writes what it compiled (--xla_dump_to). The truth is
 the flow of data through that text, without a name of the program's but its arguments': forward is what the loss needs, update what
-needs the optimizer's state, backward the rest; what is both is not judged. The layers of an instruction are those whose weights it
+needs the optimizer's state, backward the rest; what is both is not judged, and what is made ahead of the loss for the backward pass may be either. The layers of an instruction are those whose weights it
 reads, through copies and transpositions, or whose gradient it makes; of others the layer is not judged. The calls of an iteration, as
 BUILD/bin/pmanalyze has them, are aligned with the schedule by their kernels' names. OUT keeps a JSON file a cell, which is not made
 again but with --again. --hold: status 1 below LIMITS.
@@ -29,7 +29,7 @@ LIMITS = {"phase": 97, "right": 95}
 PASSING = ("bitcast", "copy", "transpose", "convert", "reshape", "get-tuple-element", "copy-start", "copy-done")
 QUIET = ("parameter", "constant", "tuple", "bitcast", "get-tuple-element", "after-all", "copy-done", "async-done", "all-reduce-done")
 Instruction = collections.namedtuple("Instruction", "name type op args calls label target root index trips body")
-Row = collections.namedtuple("Row", "name op target phase layers")
+Row = collections.namedtuple("Row", "name op target phases layers")
 
 
 # ---- XLA's text ----
@@ -100,6 +100,8 @@ class Program:
             for arg in instruction.args:
                 self.users[plain(arg)].append(instruction)
         self.needed, self.stateful = self.what_loss_needs(), self.what_needs_state()
+        self.places = {name: place for place, name in enumerate(self.entry)}
+        self.loss_place = max(self.places[name] for name in self.needed if name in self.places)
         self.rows = self.rows_of(self.entry, None)
 
     def what_loss_needs(self):
@@ -138,6 +140,13 @@ class Program:
         if name in self.needed:
             return None if name in self.stateful else "forward"
         return "update" if name in self.stateful else "backward"
+
+    def phases(self, name):
+        """Those that are right. What the loss does not need, but is made before it, is made ahead for the backward pass: both are true."""
+        phase = self.phase(name)
+        if phase == "backward" and self.places[name] < self.loss_place:
+            return {"backward", "forward"}
+        return {phase} - {None}
 
     def is_passing(self, instruction):
         return instruction.op in PASSING or instruction.name.startswith(("wrapped_transpose", "wrapped_convert", "wrapped_copy"))
@@ -178,8 +187,8 @@ class Program:
             elif instruction.op == "call" and instruction.calls:
                 rows += self.rows_called(instruction, loop)
             elif instruction.op not in QUIET:
-                phase = self.phase(loop.name if loop else instruction.name)
-                rows.append(Row(instruction.name, instruction.op, instruction.target, phase, self.loop_layers(computation, instruction, loop) if loop
+                phase, phases = (get(loop.name if loop else instruction.name) for get in (self.phase, self.phases))
+                rows.append(Row(instruction.name, instruction.op, instruction.target, phases, self.loop_layers(computation, instruction, loop) if loop
                                 else self.layers(instruction, phase)))
         return rows
 
@@ -214,7 +223,7 @@ class Program:
             if instruction.op != "parameter":
                 self.entry[instruction.name] = instruction
         del names, inner
-        rows = [Row(i.name, i.op, i.target, None, set()) for i in body.values() if i.op not in QUIET]
+        rows = [Row(i.name, i.op, i.target, set(), set()) for i in body.values() if i.op not in QUIET]
         self.entry = outer
         return rows
 
@@ -273,14 +282,14 @@ def judge(rows, calls):
     time, wrong = collections.Counter(all=sum(c["time_ns"] for c in calls)), collections.Counter()
     for row, call in align(rows, calls):
         ns = call["time_ns"]
-        if row.phase is None:
+        if not row.phases:
             continue
-        phase = call["phase"] == row.phase
-        judged = bool(row.layers) and row.phase != "update"
+        phase = call["phase"] in row.phases
+        judged = bool(row.layers) and "update" not in row.phases
         layer = not judged or is_layer(row, call)
         time.update(compared=ns, phase=phase * ns, judged=judged * ns, layer=(judged and layer) * ns, right=(phase and layer) * ns)
         if not (phase and layer):
-            wrong["%s %s is %s %s (%s)" % (row.phase, "|".join(sorted(row.layers)) or "-", call["phase"], call["layer"] or "-", row.name)] += ns
+            wrong["%s %s is %s %s (%s)" % ("/".join(sorted(row.phases)), "|".join(sorted(row.layers)) or "-", call["phase"], call["layer"] or "-", row.name)] += ns
     share = lambda part, whole: 100 * time[part] / time[whole] if time[whole] else None
     return {"compared": share("compared", "all"), "phase": share("phase", "compared"), "layer": share("layer", "judged"), "judged": share("judged", "compared"),
             "right": share("right", "compared"), "wrong_us": [[what, round(ns / 1000, 3)] for what, ns in wrong.most_common(12)]}
