@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #define CELLS_MOST 20000000u
+#define LOOPS_MOST 256 /* times that a graph goes through a loop */
 
 /* ---- ranges ---- */
 
@@ -115,7 +116,7 @@ static unsigned fit(const struct hlo_instruction *i, const char *kernel, uint64_
 
 struct alignment {
 	const struct hlo_instruction **rows; /* those that are launched, in order of the schedule */
-	size_t row_count;
+	size_t row_count, row_room;
 	const char *const *names;
 	const uint64_t *bytes; /* by name, of copies */
 	bool *is_library; /* by name */
@@ -169,6 +170,60 @@ static bool is_between(
 	       (!before || before->computation != i->computation || i->order < before->order);
 }
 
+/* A loop's body has more instructions than its condition. */
+static uint32_t body_of(const struct hlo_module *module, const struct hlo_instruction *i)
+{
+	uint32_t best = HLO_NO_INSTRUCTION;
+
+	for (uint32_t k = 0; k < i->called_count; k++)
+		if (i->called[k] != HLO_NO_INSTRUCTION &&
+			(best == HLO_NO_INSTRUCTION ||
+				module->computations[i->called[k]].count > module->computations[best].count))
+			best = i->called[k];
+	return best;
+}
+
+static size_t count_of(const struct alignment *a, const struct hlo_instruction *i)
+{
+	size_t count = 0;
+
+	for (size_t n = 0; n < a->count; n++)
+		count += a->names[n] && has_name_of(a->names[n], i->name);
+	return count;
+}
+
+/* How often a graph goes through a loop in it: as often as the kernel of most of its instructions is there. Kernels that
+ * several instructions have say too much. */
+static size_t repetitions(const struct alignment *a, const struct hlo_module *module, const struct hlo_computation *body)
+{
+	size_t votes[LOOPS_MOST + 1] = {0}, best = 0;
+
+	for (uint32_t n = body->first; n < body->first + body->count; n++) {
+		const size_t count = count_of(a, &module->instructions[n]);
+
+		if (is_launched(&module->instructions[n]) && count <= LOOPS_MOST)
+			votes[count]++;
+	}
+	for (size_t count = 1; count <= LOOPS_MOST; count++)
+		if (votes[count] > votes[best] || best == 0)
+			best = votes[count] ? count : best;
+	return best;
+}
+
+static void add_loop(struct alignment *a, const struct hlo_module *module, const struct hlo_instruction *loop)
+{
+	const uint32_t number = body_of(module, loop);
+	const struct hlo_computation *body;
+
+	if (number == HLO_NO_INSTRUCTION)
+		return;
+	body = &module->computations[number];
+	for (size_t times = repetitions(a, module, body); times-- > 0;)
+		for (uint32_t n = body->first; n < body->first + body->count; n++)
+			if (is_launched(&module->instructions[n]))
+				*MEM_PUSH(a->rows, a->row_count, a->row_room) = &module->instructions[n];
+}
+
 static void list_rows(struct alignment *a, const struct hlo_module *module, uint32_t computation,
 	const struct hlo_instruction *after, const struct hlo_instruction *before)
 {
@@ -176,10 +231,16 @@ static void list_rows(struct alignment *a, const struct hlo_module *module, uint
 
 	if (after && before && after->computation == before->computation && after->order >= before->order)
 		before = NULL; /* of another run of the loop */
-	a->rows = mem_alloc(c->count + 1u, sizeof(struct hlo_instruction *));
-	for (uint32_t n = c->first; n < c->first + c->count; n++)
-		if (is_launched(&module->instructions[n]) && is_between(&module->instructions[n], after, before))
-			a->rows[a->row_count++] = &module->instructions[n];
+	for (uint32_t n = c->first; n < c->first + c->count; n++) {
+		const struct hlo_instruction *i = &module->instructions[n];
+
+		if (!is_between(i, after, before) || i->order == 0)
+			continue;
+		if (strcmp(i->opcode, "while") == 0)
+			add_loop(a, module, i);
+		else if (is_launched(i))
+			*MEM_PUSH(a->rows, a->row_count, a->row_room) = i;
+	}
 }
 
 static void find_libraries(struct alignment *a)
@@ -192,19 +253,14 @@ static void find_libraries(struct alignment *a)
 	}
 }
 
-/* A loop's body has more instructions than its condition. */
 static uint32_t computation_of(const struct hlo_module *module, const struct hlo_instruction *around)
 {
-	uint32_t best = HLO_NO_INSTRUCTION;
+	uint32_t body;
 
 	if (!around || (strcmp(around->opcode, "call") != 0 && strcmp(around->opcode, "while") != 0))
 		return module->entry;
-	for (uint32_t k = 0; k < around->called_count; k++)
-		if (around->called[k] != HLO_NO_INSTRUCTION &&
-			(best == HLO_NO_INSTRUCTION || module->computations[around->called[k]].count >
-							       module->computations[best].count))
-			best = around->called[k];
-	return best == HLO_NO_INSTRUCTION ? module->entry : best;
+	body = body_of(module, around);
+	return body == HLO_NO_INSTRUCTION ? module->entry : body;
 }
 
 void hlo_align(const struct hlo_module *module, const struct hlo_instruction *around,

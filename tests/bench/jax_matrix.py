@@ -55,8 +55,9 @@ def read_instruction(line):
     end = balanced("(" + rest) - 1
     given, rest = rest[:end - 1], rest[end:]
     label, target = re.search(r'op_name="((?:[^"\\]|\\.)*)"', rest), re.search(r'custom_call_target="([^"]*)"', rest)
-    index, trips, body = (re.search(pattern, rest) for pattern in (r"index=(\d+)", r'known_trip_count":\{"n":"(\d+)"', r"body=%([\w.\-]+)"))
-    return Instruction(head.group(2), kind, op, re.findall(r"%([\w.\-]+(?:#\d+)?)", given), re.findall(r"(?:calls|to_apply)=%([\w.\-]+)", rest),
+    index, trips, body = (re.search(pattern, rest) for pattern in (r"index=(\d+)", r'known_trip_count":\{"n":"(\d+)"', r"body=%?([\w.\-]+)"))
+    return Instruction(head.group(2), kind, op, re.findall(r"%?([\w.\-]+(?:#\d+)?)(?:,|$)", re.sub(r"/\*.*?\*/", "", given)),
+                       re.findall(r"(?:calls|to_apply)=%?([\w.\-]+)", rest),
                        label.group(1).replace("\\'", "'") if label else "", target.group(1) if target else "", bool(head.group(1)),
                        int(index.group(1)) if index else None, int(trips.group(1)) if trips else None, body.group(1) if body else None)
 
@@ -67,7 +68,7 @@ def read_program(path):
     with open(path, errors="replace") as file:
         for line in file:
             head = re.match(r"^(ENTRY )?%?([\w.\-]+) .*\{\s*$", line)
-            if head and "->" in line and not line.startswith("HloModule"):
+            if head and not line.startswith(("HloModule", " ")):
                 here = computations.setdefault(head.group(2), {})
                 entry = here if head.group(1) else entry
             elif here is not None:
@@ -75,6 +76,28 @@ def read_program(path):
                 if instruction:
                     here[instruction.name] = instruction
     return computations, entry
+
+
+def without_calls(computations, entry):
+    """XLA up to JAX 0.4 calls what becomes a command buffer: as if it were in the entry itself."""
+    new, same, results = {}, {}, {}
+    now = lambda arg: same.get(arg, arg)
+    for instruction in entry.values():
+        if instruction.op == "call" and instruction.calls:
+            for inner in computations[instruction.calls[0]].values():
+                if inner.op == "parameter":
+                    same[inner.name] = now(instruction.args[int(inner.args[0])])
+                elif inner.root:
+                    results[instruction.name] = [now(arg) for arg in inner.args] if inner.op == "tuple" else None
+                if inner.op != "parameter" and not (inner.root and inner.op == "tuple"):
+                    new[inner.name] = inner._replace(args=[now(arg) for arg in inner.args], root=False)
+                if inner.root and inner.op != "tuple":
+                    same[instruction.name] = inner.name
+        elif instruction.op == "get-tuple-element" and results.get(now(instruction.args[0])):
+            same[instruction.name] = results[now(instruction.args[0])][instruction.index]
+        else:
+            new[instruction.name] = instruction._replace(args=[now(arg) for arg in instruction.args])
+    return new
 
 
 # ---- what instructions are, by the flow of data ----
@@ -94,15 +117,23 @@ class Program:
     """The rows of a step: what is launched, with its phase and layers."""
 
     def __init__(self, path):
-        self.computations, self.entry = read_program(path)
+        self.computations, entry = read_program(path)
+        self.entry = without_calls(self.computations, entry)
+        bodies = {i.body for c in self.computations.values() for i in c.values() if i.body}
+        self.computations = {name: without_calls(self.computations, c) if name in bodies else c for name, c in self.computations.items()}
         self.users = collections.defaultdict(list)
         for instruction in self.entry.values():
-            for arg in instruction.args:
+            for arg in self.args(instruction):
                 self.users[plain(arg)].append(instruction)
         self.needed, self.stateful = self.what_loss_needs(), self.what_needs_state()
         self.places = {name: place for place, name in enumerate(self.entry)}
         self.loss_place = max(self.places[name] for name in self.needed if name in self.places)
         self.rows = self.rows_of(self.entry, None)
+
+    @staticmethod
+    def args(instruction):
+        """A parameter and a constant have none."""
+        return [] if instruction.op in ("parameter", "constant", "iota") else instruction.args
 
     def what_loss_needs(self):
         root = next(i for i in self.entry.values() if i.root)
@@ -122,9 +153,15 @@ class Program:
             return ["%s#%d" % (plain(instruction.args[0]), instruction.index)]
         if element is not None and instruction.op.startswith("all-reduce") and len(instruction.args) > element:
             return [instruction.args[element]]
+        if element is not None and instruction.op == "tuple":
+            return [instruction.args[element]]
         if element is not None and instruction.op == "all-reduce-done":
             return ["%s#%d" % (plain(instruction.args[0]), element)]
-        return instruction.args
+        if "concatenate" in instruction.name and instruction.op in ("fusion", "concatenate"):
+            # gradients and the loss are made one array to be reduced: the loss is the number in it
+            numbers = [a for a in instruction.args if re.match(r"f32\[1?\]", self.entry[plain(a)].type)]
+            return numbers or instruction.args
+        return self.args(instruction)
 
     def what_needs_state(self):
         found = set()
@@ -132,7 +169,7 @@ class Program:
             if instruction.op == "parameter":
                 if instruction.label.startswith("s["):
                     found.add(instruction.name)
-            elif any(plain(arg) in found for arg in instruction.args):
+            elif any(plain(arg) in found for arg in self.args(instruction)):
                 found.add(instruction.name)
         return found
 
@@ -168,14 +205,14 @@ class Program:
         """Whose gradient it makes: the update that takes it has the weight's own state."""
         found = set()
         for user in self.users[instruction.name]:
-            states = [self.entry[plain(a)].label for a in user.args if self.entry[plain(a)].op == "parameter"]
+            states = [self.entry[plain(a)].label for a in user.args if plain(a) in self.entry and self.entry[plain(a)].op == "parameter"]
             found |= {keys_of(label) for label in states if label.startswith("s[") and ".mu[" in label}
             if depth and (self.is_passing(user) or re.match(r"(loop|input)_(reduce|transpose)_fusion", user.name)) and user.name not in self.stateful:
                 found |= self.gradients(user, depth - 1)
         return found
 
     def layers(self, instruction, phase):
-        found = {self.weight(arg) for arg in instruction.args} - {None}
+        found = {self.weight(arg) for arg in self.args(instruction)} - {None}
         return found | self.gradients(instruction) if phase == "backward" else found
 
     def rows_of(self, computation, loop):
@@ -184,8 +221,6 @@ class Program:
         for instruction in computation.values():
             if instruction.body and instruction.op == "while":
                 rows += self.rows_of(self.computations[instruction.body], instruction) * (instruction.trips or 1)
-            elif instruction.op == "call" and instruction.calls:
-                rows += self.rows_called(instruction, loop)
             elif instruction.op not in QUIET:
                 phase, phases = (get(loop.name if loop else instruction.name) for get in (self.phase, self.phases))
                 rows.append(Row(instruction.name, instruction.op, instruction.target, phases, self.loop_layers(computation, instruction, loop) if loop
@@ -213,20 +248,6 @@ class Program:
                 found.add(self.weight(given.args[element]))
         return found - {None}
 
-    def rows_called(self, call, loop):
-        """XLA calls what becomes a command buffer: as if it were there itself."""
-        body, inner = self.computations[call.calls[0]], {}
-        outer = self.entry
-        names = [i.name for i in body.values() if i.op == "parameter"]
-        self.entry = dict(outer)
-        for instruction in body.values():
-            if instruction.op != "parameter":
-                self.entry[instruction.name] = instruction
-        del names, inner
-        rows = [Row(i.name, i.op, i.target, set(), set()) for i in body.values() if i.op not in QUIET]
-        self.entry = outer
-        return rows
-
 
 # ---- calls ----
 
@@ -238,7 +259,7 @@ def fit(row, call):
     name = call["name"]
     if name in ("memcpy", "memset") or "emcpy" in name or "emset" in name:
         return 4 if row.op in ("copy", "copy-start") else 1 if "slice" in row.name or row.op == "custom-call" else 0
-    if name.startswith(("cudnn", "cublas")):
+    if "cudnn" in name or "cublas" in name:
         kinds = (("BackwardFilter", "BackwardFilter"), ("BackwardData", "BackwardInput"), ("onvolution", "Forward"))
         wanted = next((target for kind, target in kinds if kind in name), "cublas")
         return 5 if wanted in row.target else 0
