@@ -161,7 +161,28 @@ class Program:
             # gradients and the loss are made one array to be reduced: the loss is the number in it
             numbers = [a for a in instruction.args if re.match(r"f32\[1?\]", self.entry[plain(a)].type)]
             return numbers or instruction.args
+        if element is not None and instruction.op == "fusion" and instruction.calls:
+            return self.fused(instruction, element)
         return self.args(instruction)
+
+    def fused(self, fusion, element):
+        """Of what a fusion is given only that which the element is made of. Several results may be cut out of one array."""
+        inner = self.computations[fusion.calls[0]]
+        root = next(i for i in inner.values() if i.root)
+        todo, seen, found = [root.args[element] if root.op == "tuple" else root.name], set(), set()
+        while todo:
+            name = plain(todo.pop())
+            if name in seen or name not in inner:
+                continue
+            seen.add(name)
+            instruction = inner[name]
+            args = self.args(instruction)
+            if instruction.op == "parameter":
+                found.add(int(instruction.args[0]))
+            elif instruction.op == "slice" and inner[plain(args[0])].op == "concatenate":
+                args = [a for a in inner[plain(args[0])].args if inner[plain(a)].type == instruction.type] or args
+            todo += args
+        return [fusion.args[number] for number in sorted(found)]
 
     def what_needs_state(self):
         found = set()
