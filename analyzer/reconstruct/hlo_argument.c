@@ -134,9 +134,12 @@ static const struct hlo_instruction *source_of(const struct hlo_module *module, 
 	return NULL;
 }
 
-/* The layer whose weight an instruction reads, by the first of its operands that is one; NULL: none. */
-static const char *layer_read(struct arena *arena, const struct hlo_module *module, const struct hlo_instruction *i)
+/* The layer whose weight an instruction reads, or whose state, by the first of its operands that is one; NULL: none. all: of
+ * several none. */
+static const char *layer_read(
+	struct arena *arena, const struct hlo_module *module, const struct hlo_instruction *i, bool all)
 {
+	const char *found = NULL;
 	char *text, *leaf;
 
 	for (uint32_t k = 0; k < i->operand_count; k++) {
@@ -146,11 +149,18 @@ static const char *layer_read(struct arena *arena, const struct hlo_module *modu
 			continue;
 		text = arena_alloc(arena, strlen(from->op_name) + 1, 1);
 		text[read_keys(from->op_name, text, &leaf)] = 0;
-		for (uint32_t n = 0; *text && n < module->instruction_count; n++)
-			if (fit(module->instructions[n].layer, text))
-				return module->instructions[n].layer;
+		for (uint32_t n = 0; *text && n < module->instruction_count; n++) {
+			const char *layer = module->instructions[n].layer;
+
+			if (!fit(layer, text))
+				continue;
+			if (!all || (found && strcmp(found, layer) != 0))
+				return all ? NULL : layer;
+			found = layer;
+			break;
+		}
 	}
-	return NULL;
+	return found;
 }
 
 static bool is_of_pass(const struct hlo_instruction *i)
@@ -199,9 +209,11 @@ static void give_layers(struct arena *arena, struct hlo_module *module)
 	for (uint32_t n = 0; n < module->instruction_count; n++) {
 		const struct hlo_instruction *i = &module->instructions[n];
 
+		if (i->direction == HLO_UPDATE)
+			layers[n] = layer_read(arena, module, i, true);
 		if (!is_of_pass(i) || i->owns || strcmp(i->opcode, "parameter") == 0)
 			continue;
-		layers[n] = strcmp(i->opcode, "fusion") == 0 ? layer_read(arena, module, i) : NULL;
+		layers[n] = strcmp(i->opcode, "fusion") == 0 ? layer_read(arena, module, i, false) : NULL;
 		layers[n] = layers[n] ? layers[n] : layer_before(module, i);
 	}
 	for (uint32_t n = 0; n < module->instruction_count; n++)

@@ -277,6 +277,10 @@ static struct layer_role step_role(struct layer_assign *assign, uint32_t step)
 	} else if (assign->passes[step] == LAYER_AFTER && flow->kind != PM_KIND_COPY) {
 		role.phase = PHASE_UPDATE;
 		role.reason.phase = assign->reasons[step].phase;
+		if (assign->layers[step] != LAYER_NONE && assign->reasons[step].layer == LAYER_RULE_ASKED) {
+			role.reason.layer = LAYER_RULE_ASKED;
+			layer_add_part(assign->list, &role, assign->layers[step], 1);
+		}
 	}
 	return role;
 }

@@ -247,6 +247,21 @@ static void settle_layers(struct asking *a)
 			layer_of_module(assign, i, a->words[i].module);
 }
 
+/* Of an update the layer whose parameters it is of, where that is said. What data flow says of a settled one does not count. */
+static void set_update_layers(struct asking *a)
+{
+	for (uint32_t i = 0; i < a->assign->graph.step_count; i++) {
+		const struct framework_word *word = &a->words[i];
+
+		if (!word->settled || word->place != FRAMEWORK_UPDATE || !is_placed(graph_flow(&a->assign->graph, i)->kind))
+			continue;
+		a->assign->graph.steps[i].update = false;
+		a->assign->layers[i] = LAYER_NONE;
+		if (word->owns)
+			put(a, i, layer_of_module(a->assign, i, word->module));
+	}
+}
+
 static void size_layers(struct asking *a)
 {
 	for (uint32_t i = 0; i < a->assign->graph.step_count; i++) {
@@ -398,6 +413,7 @@ void layer_framework(struct layer_assign *assign)
 	set_forward_layers(&a);
 	fill_operators(&a);
 	set_backward_layers(&a);
+	set_update_layers(&a);
 	size_layers(&a);
 	layer_name_roots(assign->list);
 	if (assign->list->count)
