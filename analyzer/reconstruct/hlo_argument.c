@@ -205,7 +205,8 @@ static void give_layers(struct arena *arena, struct hlo_module *module)
 	const char **layers = mem_alloc(module->instruction_count + 1u, sizeof(*layers));
 
 	for (uint32_t n = 0; n < module->instruction_count; n++)
-		module->instructions[n].owns = sum(module, module->instructions[n].layer) > 0;
+		module->instructions[n].owns = module->names_arguments ? sum(module, module->instructions[n].layer) > 0
+								       : elements_of(module, module->instructions[n].layer) > 0;
 	for (uint32_t n = 0; n < module->instruction_count; n++) {
 		const struct hlo_instruction *i = &module->instructions[n];
 
@@ -213,7 +214,7 @@ static void give_layers(struct arena *arena, struct hlo_module *module)
 			layers[n] = layer_read(arena, module, i, true);
 		if (!is_of_pass(i) || i->owns || strcmp(i->opcode, "parameter") == 0)
 			continue;
-		layers[n] = strcmp(i->opcode, "fusion") == 0 ? layer_read(arena, module, i, false) : NULL;
+		layers[n] = strcmp(i->opcode, "fusion") == 0 && module->names_arguments ? layer_read(arena, module, i, false) : NULL;
 		layers[n] = layers[n] ? layers[n] : layer_before(module, i);
 	}
 	for (uint32_t n = 0; n < module->instruction_count; n++)
@@ -243,6 +244,5 @@ void hlo_list_arguments(struct arena *arena, struct hlo_module *module)
 	module->argument_count = kept;
 	for (uint32_t n = 0; n < module->instruction_count && !module->names_arguments; n++)
 		module->names_arguments = sum(module, module->instructions[n].layer) > 0;
-	if (module->names_arguments)
-		give_layers(arena, module);
+	give_layers(arena, module);
 }

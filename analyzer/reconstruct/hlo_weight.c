@@ -58,22 +58,25 @@ static bool is_updated(const struct hlo_module *module, const struct hlo_instruc
 	return false;
 }
 
+/* The largest: a bias may be fused with the product. */
 static const char *weight_read(const struct hlo_module *module, const struct hlo_instruction *product)
 {
+	const struct hlo_instruction *largest = NULL;
+
 	for (uint32_t k = 0; k < product->operand_count; k++) {
 		uint32_t number = product->operands[k];
 
 		for (unsigned step = 0; step < STEPS_MOST && number != HLO_NO_INSTRUCTION; step++) {
 			const struct hlo_instruction *i = &module->instructions[number];
 
-			if (is_named(i) && is_updated(module, i))
-				return i->op_name;
+			if (is_named(i) && is_updated(module, i) && (!largest || i->element_count > largest->element_count))
+				largest = i;
 			if (!hlo_is_passing(i) || !i->operand_count)
 				break;
 			number = i->operands[0];
 		}
 	}
-	return "";
+	return largest ? largest->op_name : "";
 }
 
 /* Of the arguments that an update reads beside a gradient: the weight, else what is kept of it. */
@@ -134,14 +137,16 @@ const char *hlo_weight_name(
 {
 	const struct hlo_instruction *i = &module->instructions[instruction];
 	uint64_t element_count = i->element_count;
-	const char *name = weight_read(module, i);
+	const char *name = "";
 
-	if (!name[0]) {
+	if (!flow->is_loss[instruction]) {
 		/* a library's product has its workspace beside the result */
 		for (uint32_t k = 0; !element_count && k < i->user_count; k++)
 			if (module->instructions[i->users[k]].index == 0)
 				element_count = module->instructions[i->users[k]].element_count;
 		name = weight_made(module, flow, i, element_count, STEPS_MOST / 2);
 	}
+	if (!name[0])
+		name = weight_read(module, i);
 	return name[0] ? weight_of_state(module, flow, name) : name;
 }

@@ -274,7 +274,8 @@ static struct layer_role step_role(struct layer_assign *assign, uint32_t step)
 		role.phase = PHASE_OTHER;
 		role.reason.phase = assign->reasons[step].phase == LAYER_RULE_OPERATOR ? LAYER_RULE_OPERATOR
 										       : LAYER_RULE_UNUSED;
-	} else if (assign->passes[step] == LAYER_AFTER && flow->kind != PM_KIND_COPY) {
+	} else if (assign->passes[step] == LAYER_AFTER &&
+		   (flow->kind != PM_KIND_COPY || assign->reasons[step].layer == LAYER_RULE_ASKED)) {
 		role.phase = PHASE_UPDATE;
 		role.reason.phase = assign->reasons[step].phase;
 		if (assign->layers[step] != LAYER_NONE && assign->reasons[step].layer == LAYER_RULE_ASKED) {

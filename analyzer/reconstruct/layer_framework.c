@@ -257,6 +257,7 @@ static void set_update_layers(struct asking *a)
 			continue;
 		a->assign->graph.steps[i].update = false;
 		a->assign->layers[i] = LAYER_NONE;
+		layer_by(a->assign, i, LAYER_RULE_ASKED, GRAPH_NONE, 0);
 		if (word->owns)
 			put(a, i, layer_of_module(a->assign, i, word->module));
 	}

@@ -306,7 +306,7 @@ static void test_plain(void)
 	init(&hlo);
 	CHECK_THAT(hlo.modules[0].trains && !hlo.modules[0].names_all);
 	expect(&hlo, "gemm.1", HLO_FORWARD, "p['w1']");
-	expect(&hlo, "loss.1", HLO_FORWARD, "");
+	expect(&hlo, "loss.1", HLO_FORWARD, "p['w1']");
 	expect(&hlo, "fusion.7", HLO_BACKWARD, "");
 	expect(&hlo, "adam.1", HLO_UPDATE, "");
 	hlo_free(&hlo);
@@ -333,6 +333,45 @@ static void test_evaluation(void)
 	forget();
 }
 
+/* ---- weights by the names of arguments ---- */
+
+static const struct row named[] = {
+	{"w", "parameter", "p['params']['fc1']['kernel']", 1, 64, {0}, 0, 0},
+	{"b", "parameter", "p['params']['fc1']['bias']", 2, 8, {0}, 0, 1},
+	{"m", "parameter", "s[0].mu['params']['fc1']['kernel']", 3, 64, {0}, 0, 2},
+	{"x", "parameter", "x", 4, 64, {0}, 0, 3},
+	{"dot.1", "custom-call", "jit(step)/jvp(Net)/fc1/dot_general", 5, 64, {4, 1, 0}, 0, 0},
+	{"relu.1", "fusion", "jit(step)/jvp(Net)/max", 6, 64, {5, 2, 0}, 0, 0},
+	{"tanh.1", "fusion", "jit(step)/jvp(Net)/tanh", 7, 64, {6, 0}, 0, 0},
+	{"loss.1", "reduce", "jit(step)/jvp()/reduce_sum", 8, 1, {7, 0}, 0, 0},
+	{"back.1", "fusion", "jit(step)/transpose(jvp(Net))/mul", 9, 64, {6, 0}, 0, 0},
+	{"dot.2", "custom-call", "jit(step)/transpose(jvp(Net))/fc1/dot_general", 10, 64, {9, 4, 0}, 0, 0},
+	{"adam.1", "fusion", "jit(step)/add", 11, 64, {10, 3, 1, 0}, 0, 0},
+	{"root", "tuple", "", 12, 0, {11, 3, 8, 0}, 0, 0},
+};
+
+/* An activation is of the layer before it, in either pass; an update of the one whose weight it makes. */
+static void test_weights(void)
+{
+	const struct bytes module = module_of(named, COUNT(named), inside, COUNT(inside));
+	struct hlo hlo;
+	uint64_t elements;
+
+	CHECK_THAT(record(&module, module.count));
+	init(&hlo);
+	expect(&hlo, "dot.1", HLO_FORWARD, "Net/fc1");
+	expect(&hlo, "relu.1", HLO_FORWARD, "Net/fc1");
+	expect(&hlo, "tanh.1", HLO_FORWARD, "Net/fc1");
+	expect(&hlo, "back.1", HLO_BACKWARD, "Net/fc1");
+	expect(&hlo, "adam.1", HLO_UPDATE, "Net/fc1");
+	CHECK_THAT(hlo.modules[0].steps);
+	CHECK_THAT(hlo_owns(&hlo.modules[0], "Net/fc1", &elements) && elements == 64 + 8);
+	CHECK_THAT(!hlo_owns(&hlo.modules[0], "Net/fc2", &elements));
+	CHECK_THAT(!hlo_owns(&hlo.modules[0], "Net/a/fc1", &elements));
+	hlo_free(&hlo);
+	forget();
+}
+
 static void test_names(void)
 {
 	static const struct {
@@ -346,6 +385,9 @@ static void test_names(void)
 			HLO_FORWARD},
 		{"jit(step)/transpose(jvp(GPT))/checkpoint/rematted_computation/block0/bqhd,bkhd->bhqk/dot_general",
 			"GPT/block0", HLO_RECOMPUTED},
+		{"jit(step)/transpose(jvp(GPT))/jvp(GPT)/checkpoint/rematted_computation/block1/qkv/dot_general",
+			"GPT/block1/qkv", HLO_RECOMPUTED},
+		{"jit(step)/jvp(GPT)/while/body/eval_jaxpr/blocks/qkv/add", "GPT/blocks/qkv", HLO_FORWARD},
 		{"jit(step)/vmap(jvp(A))/B/branch_1_fun/add", "A/B", HLO_FORWARD},
 		{"p['params']['Dense_0']['kernel']", "", HLO_NONE},
 		{"jit(step", "", HLO_NONE},
@@ -480,6 +522,7 @@ int main(void)
 	forget();
 	test_names();
 	test_step();
+	test_weights();
 	test_plain();
 	test_evaluation();
 	test_ranges();

@@ -59,14 +59,14 @@ def numbers(*shape):
 
 
 def plain(p, x):
-    for weights in (p["c1"], p["c2"]):
+    for weights in (p["c1"]["w"], p["c2"]["w"]):
         x = jax.nn.relu(lax.conv_general_dilated(x, weights, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")))
         x = lax.reduce_window(x, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
     return mlp(p, x)
 
 
 def mlp(p, x):
-    return jax.nn.relu(x.reshape(x.shape[0], -1) @ p["w1"] + p["b1"]) @ p["w2"] + p["b2"]
+    return jax.nn.relu(x.reshape(x.shape[0], -1) @ p["f1"]["w"] + p["f1"]["b"]) @ p["f2"]["w"] + p["f2"]["b"]
 
 
 if PROGRAM in ("gpt", "remat", "scan"):
@@ -75,11 +75,11 @@ else:
     x, y = numbers(4 * BATCH, 32, 32, 3), random.integers(0, 10, 4 * BATCH).astype("i")
 if PROGRAM == "plain":
     apply = plain
-    params = {"c1": numbers(3, 3, 3, 32), "c2": numbers(3, 3, 32, 64), "w1": numbers(4096, 128), "b1": numbers(128),
-              "w2": numbers(128, 10), "b2": numbers(10)}
+    params = {"c1": {"w": numbers(3, 3, 3, 32)}, "c2": {"w": numbers(3, 3, 32, 64)}, "f1": {"w": numbers(4096, 128), "b": numbers(128)},
+              "f2": {"w": numbers(128, 10), "b": numbers(10)}}
 elif PROGRAM == "mlp":
     apply = mlp
-    params = {"w1": numbers(3072, 1024), "b1": numbers(1024), "w2": numbers(1024, 10), "b2": numbers(10)}
+    params = {"f1": {"w": numbers(3072, 1024), "b": numbers(1024)}, "f2": {"w": numbers(1024, 10), "b": numbers(10)}}
 else:
     net = GPT() if PROGRAM in ("gpt", "remat", "scan") else CNN()
     apply, params = net.apply, jax.jit(net.init)(jax.random.key(0), x)
