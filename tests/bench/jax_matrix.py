@@ -16,6 +16,7 @@ import argparse
 import collections
 import glob
 import json
+import math
 import os
 import re
 import shutil
@@ -29,7 +30,7 @@ LIMITS = {"phase": 97, "right": 95}
 PASSING = ("bitcast", "copy", "transpose", "convert", "reshape", "get-tuple-element", "copy-start", "copy-done")
 QUIET = ("parameter", "constant", "tuple", "bitcast", "get-tuple-element", "after-all", "copy-done", "async-done", "all-reduce-done")
 Instruction = collections.namedtuple("Instruction", "name type op args calls label target root index trips body")
-Row = collections.namedtuple("Row", "name op target phases layers")
+Row = collections.namedtuple("Row", "name op target phases layers size")
 
 
 # ---- XLA's text ----
@@ -107,6 +108,12 @@ def keys_of(label):
     keys = re.findall(r"\['([^']*)'\]", label)
     keys = keys[1:] if keys and keys[0] == "params" else keys
     return "/".join(keys[:-1] or keys)
+
+
+def size_of(kind):
+    """Elements of an array, as the type has them."""
+    shape = re.match(r"\w+\[([\d,]*)\]", kind)
+    return math.prod(int(n) for n in shape.group(1).split(",") if n) if shape else 0
 
 
 def plain(arg):
@@ -244,8 +251,8 @@ class Program:
                 rows += self.rows_of(self.computations[instruction.body], instruction) * (instruction.trips or 1)
             elif instruction.op not in QUIET:
                 phase, phases = (get(loop.name if loop else instruction.name) for get in (self.phase, self.phases))
-                rows.append(Row(instruction.name, instruction.op, instruction.target, phases, self.loop_layers(computation, instruction, loop) if loop
-                                else self.layers(instruction, phase)))
+                layers = self.loop_layers(computation, instruction, loop) if loop else self.layers(instruction, phase)
+                rows.append(Row(instruction.name, instruction.op, instruction.target, phases, layers, size_of(instruction.type)))
         return rows
 
     def loop_layers(self, computation, instruction, loop):
@@ -276,9 +283,22 @@ def stem(name):
     return re.sub(r"[._\-\d]+$", "", name.replace(".", "_").replace("-", "_"))
 
 
-def fit(row, call):
+def is_copy(call):
+    return call["name"] in ("memcpy", "memset") or "emcpy" in call["name"] or "emset" in call["name"]
+
+
+def sizes_of(rows, calls):
+    """How large copies are that take a time, where there are as many times as sizes: modelled times are the same for the same size."""
+    sizes = sorted({row.size for row in rows if row.op in ("copy", "copy-start")})
+    times = sorted({call["time_ns"] for call in calls if is_copy(call)})
+    return dict(zip(times, sizes)) if len(sizes) == len(times) else {}
+
+
+def fit(row, call, sizes):
     name = call["name"]
-    if name in ("memcpy", "memset") or "emcpy" in name or "emset" in name:
+    if is_copy(call):
+        if row.op in ("copy", "copy-start") and sizes.get(call["time_ns"], row.size) != row.size:
+            return 0
         return 4 if row.op in ("copy", "copy-start") else 1 if "slice" in row.name or row.op == "custom-call" else 0
     if "cudnn" in name or "cublas" in name:
         kinds = (("BackwardFilter", "BackwardFilter"), ("BackwardData", "BackwardInput"), ("onvolution", "Forward"))
@@ -291,10 +311,11 @@ def fit(row, call):
 
 def align(rows, calls):
     """Pairs of a row and a call: the common subsequence that fits best."""
+    sizes = sizes_of(rows, calls)
     best = [[0] * (len(calls) + 1) for _ in range(len(rows) + 1)]
     for i in range(len(rows) - 1, -1, -1):
         for j in range(len(calls) - 1, -1, -1):
-            fits = fit(rows[i], calls[j])
+            fits = fit(rows[i], calls[j], sizes)
             best[i][j] = max(best[i + 1][j], best[i][j + 1], fits + best[i + 1][j + 1] if fits else 0)
     pairs, i, j = [], 0, 0
     while i < len(rows) and j < len(calls):
