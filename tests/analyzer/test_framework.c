@@ -1,5 +1,5 @@
 /*
- * What PyTorch says of calls, from ranges alone: which operator made a node, whose parameter's gradient one puts down,
+ * What PyTorch and XLA say of calls, from ranges and programs alone: which operator made a node, whose parameter's gradient one puts down,
  * what the engine does behind a node, recomputation, the optimizer's step, what records no gradients; and ranges that
  * break off.
  */
@@ -217,9 +217,107 @@ static void check_broken(void)
 	timeline_free(&timeline);
 }
 
+/* ---- what XLA says ---- */
+
+struct instruction {
+	const char *name, *opcode, *op_name;
+	uint32_t index;
+	uint64_t operands[3]; /* ids, which are places in the list from 1 on; 0: no more */
+};
+
+static void add_instruction(struct program *p, uint64_t id, const struct instruction *i, bool is_root)
+{
+	struct pm_entry_hlo_instruction fixed = {.module = 1,
+		.flags = is_root ? PM_HLO_ROOT : 0,
+		.computation = 1,
+		.id = id,
+		.element_count = strcmp(i->opcode, "reduce") == 0 ? 1 : 64,
+		.type = PM_TYPE_F32,
+		.index = i->index,
+		.opcode = builder_string(&p->builder, i->opcode),
+		.op_name = builder_string(&p->builder, i->op_name)};
+	unsigned char tail[3 * sizeof(uint64_t) + 32] = {0};
+
+	while (fixed.operand_count < 3 && i->operands[fixed.operand_count])
+		fixed.operand_count++;
+	memcpy(tail, i->operands, fixed.operand_count * sizeof(uint64_t));
+	strncpy((char *)tail + fixed.operand_count * sizeof(uint64_t), i->name, 31);
+	builder_entry(&p->builder, PM_ENTRY_HLO_INSTRUCTION, &fixed, sizeof(fixed), tail,
+		fixed.operand_count * sizeof(uint64_t) + strlen(i->name) + 1);
+}
+
+static const struct instruction step[] = {
+	{"p", "parameter", "p['params']['fc1']['kernel']", 0, {0}},
+	{"x", "parameter", "x", 1, {0}},
+	{"dot.1", "custom-call", "jit(step)/jvp(Net)/fc1/dot_general", 0, {2, 1}},
+	{"loss.1", "reduce", "jit(step)/jvp()/reduce_sum", 0, {3}},
+	{"dot.2", "custom-call", "jit(step)/transpose(jvp(Net))/fc1/dot_general", 0, {3, 2}},
+	{"sgd.1", "fusion", "jit(step)/sub", 0, {5, 1}},
+	{"root", "tuple", "", 0, {6, 4}},
+};
+#define STEP_COUNT (sizeof(step) / sizeof(*step))
+
+/* Program 3, of one computation. */
+static void add_step(struct program *p)
+{
+	struct pm_entry_hlo_module module = {.number = 1, .program = 3, .entry = 1, .alias_count = 1};
+	struct pm_entry_hlo_schedule schedule = {.module = 1, .computation = 1, .instruction_count = STEP_COUNT};
+	uint64_t order[STEP_COUNT];
+	const uint32_t alias = 0;
+
+	for (uint64_t i = 0; i < STEP_COUNT; i++) {
+		order[i] = i + 1;
+		add_instruction(p, i + 1, &step[i], i == STEP_COUNT - 1);
+	}
+	builder_entry(&p->builder, PM_ENTRY_HLO_SCHEDULE, &schedule, sizeof(schedule), order, sizeof(order));
+	module.name = builder_string(&p->builder, "jit_step");
+	builder_entry(&p->builder, PM_ENTRY_HLO_MODULE, &module, sizeof(module), &alias, sizeof(alias));
+}
+
+static uint32_t nvtx(struct program *p, const char *text)
+{
+	return builder_range(&p->builder, PM_RANGE_NVTX, text, NULL, NULL);
+}
+
+/* A launch is of the instruction around it, within a run of its program alone; what has no instruction is silent. */
+static void check_xla(void)
+{
+	struct program p;
+	struct timeline timeline;
+	struct framework *framework;
+	uint32_t forward, backward, update, unknown, other, outside;
+
+	begin(&p);
+	add_step(&p);
+	enter(&p, MAIN, nvtx(&p, "XlaModule:#hlo_module=jit_step,program_id=3#"), NONE, 0);
+	forward = run(&p, MAIN, nvtx(&p, "Thunk:#hlo_op=dot.1#"), NONE, 0);
+	backward = run(&p, MAIN, nvtx(&p, "Thunk:#hlo_op=dot.2#"), NONE, 0);
+	update = run(&p, MAIN, nvtx(&p, "Thunk:#hlo_op=sgd.1#"), NONE, 0);
+	unknown = run(&p, MAIN, nvtx(&p, "Thunk:#hlo_op=dot.3#"), NONE, 0);
+	leave(&p, MAIN);
+	enter(&p, MAIN, nvtx(&p, "XlaModule:#hlo_module=gemm#"), NONE, 0);
+	other = run(&p, MAIN, nvtx(&p, "Thunk:#hlo_op=dot.1#"), NONE, 0);
+	leave(&p, MAIN);
+	outside = launch(&p, MAIN);
+	read_program(&p, &timeline);
+	framework = framework_read(&timeline, &timeline.processes[0]);
+	CHECK(framework != NULL, "nothing is said");
+	check_word(framework, forward, FRAMEWORK_FORWARD, "Net/fc1", "a forward product");
+	check_word(framework, backward, FRAMEWORK_BACKWARD, "Net/fc1", "a backward one");
+	check_word(framework, update, FRAMEWORK_UPDATE, "Net/fc1", "the update");
+	check_word(framework, unknown, FRAMEWORK_SILENT, NULL, "an instruction that is not in the program");
+	check_word(framework, other, FRAMEWORK_SILENT, NULL, "in a run of no program that is known");
+	check_word(framework, outside, FRAMEWORK_SILENT, NULL, "in no run");
+	CHECK(framework_word(framework, forward).settled, "what is around it may decide");
+	CHECK(framework_word(framework, forward).parameter_count == 64, "of another size");
+	framework_free(framework);
+	timeline_free(&timeline);
+}
+
 int main(void)
 {
 	check_step();
+	check_xla();
 	check_again();
 	check_broken();
 	return check_end();

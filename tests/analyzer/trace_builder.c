@@ -53,7 +53,7 @@ void builder_free(struct builder *builder)
 	memset(builder, 0, sizeof(*builder));
 }
 
-static void entry(struct builder *builder, enum pm_entry_type type, const void *body, size_t size,
+void builder_entry(struct builder *builder, enum pm_entry_type type, const void *body, size_t size,
 	const void *more, size_t more_size)
 {
 	static const unsigned char zeros[8];
@@ -72,7 +72,7 @@ uint32_t builder_function(struct builder *builder, const char *text)
 
 	for (const char *at = text; *at; at++)
 		builder->function_values[number] += *at == ':';
-	entry(builder, PM_ENTRY_FUNCTION, &number, sizeof(number), text, strlen(text) + 1);
+	builder_entry(builder, PM_ENTRY_FUNCTION, &number, sizeof(number), text, strlen(text) + 1);
 	return number;
 }
 
@@ -80,7 +80,7 @@ uint32_t builder_string(struct builder *builder, const char *text)
 {
 	uint32_t number = ++builder->counts[PM_ENTRY_STRING];
 
-	entry(builder, PM_ENTRY_STRING, &number, sizeof(number), text, strlen(text) + 1);
+	builder_entry(builder, PM_ENTRY_STRING, &number, sizeof(number), text, strlen(text) + 1);
 	return number;
 }
 
@@ -95,7 +95,7 @@ uint32_t builder_descriptor(struct builder *builder, enum pm_descriptor_kind kin
 	for (unsigned i = 0; i < count; i++)
 		values[i] = va_arg(list, int64_t);
 	va_end(list);
-	entry(builder, PM_ENTRY_DESCRIPTOR, &body, sizeof(body), values, count * sizeof(*values));
+	builder_entry(builder, PM_ENTRY_DESCRIPTOR, &body, sizeof(body), values, count * sizeof(*values));
 	return body.number;
 }
 
@@ -103,7 +103,7 @@ uint32_t builder_queue(struct builder *builder, int32_t device, uint64_t stream)
 {
 	struct pm_entry_queue body = {++builder->counts[PM_ENTRY_QUEUE], device, stream};
 
-	entry(builder, PM_ENTRY_QUEUE, &body, sizeof(body), "", 0);
+	builder_entry(builder, PM_ENTRY_QUEUE, &body, sizeof(body), "", 0);
 	return body.number;
 }
 
@@ -113,7 +113,7 @@ uint32_t builder_communicator(
 	struct pm_entry_communicator body = {
 		++builder->counts[PM_ENTRY_COMMUNICATOR], rank, size, device, hash};
 
-	entry(builder, PM_ENTRY_COMMUNICATOR, &body, sizeof(body), "", 0);
+	builder_entry(builder, PM_ENTRY_COMMUNICATOR, &body, sizeof(body), "", 0);
 	return body.number;
 }
 
@@ -122,20 +122,20 @@ uint32_t builder_operation(struct builder *builder, uint32_t function, uint32_t 
 	struct pm_entry_operation body = {
 		++builder->counts[PM_ENTRY_OPERATION], function, site, builder->function_values[function]};
 
-	entry(builder, PM_ENTRY_OPERATION, &body, sizeof(body), values, body.value_count * sizeof(*values));
+	builder_entry(builder, PM_ENTRY_OPERATION, &body, sizeof(body), values, body.value_count * sizeof(*values));
 	return body.number;
 }
 
 void builder_note(struct builder *builder, const char *text)
 {
-	entry(builder, PM_ENTRY_NOTE, text, strlen(text) + 1, "", 0);
+	builder_entry(builder, PM_ENTRY_NOTE, text, strlen(text) + 1, "", 0);
 }
 
 uint32_t builder_graph(struct builder *builder, const struct pm_graph_node *nodes, uint32_t count)
 {
 	struct pm_entry_graph body = {++builder->counts[PM_ENTRY_GRAPH], count};
 
-	entry(builder, PM_ENTRY_GRAPH, &body, sizeof(body), nodes, count * sizeof(*nodes));
+	builder_entry(builder, PM_ENTRY_GRAPH, &body, sizeof(body), nodes, count * sizeof(*nodes));
 	return body.number;
 }
 
@@ -143,34 +143,34 @@ void builder_window(struct builder *builder, bool open, uint32_t iteration, uint
 {
 	struct pm_entry_window body = {open, iteration, ticks};
 
-	entry(builder, PM_ENTRY_WINDOW, &body, sizeof(body), "", 0);
+	builder_entry(builder, PM_ENTRY_WINDOW, &body, sizeof(body), "", 0);
 }
 
 void builder_device_window(struct builder *builder, bool taken, uint32_t share, uint64_t ticks)
 {
 	struct pm_entry_device_window body = {taken, share, ticks};
 
-	entry(builder, PM_ENTRY_DEVICE_WINDOW, &body, sizeof(body), "", 0);
+	builder_entry(builder, PM_ENTRY_DEVICE_WINDOW, &body, sizeof(body), "", 0);
 	builder->untimed = !taken;
 }
 
 void builder_device(struct builder *builder, const struct pm_entry_device *device, const char *name)
 {
-	entry(builder, PM_ENTRY_DEVICE, device, sizeof(*device), name, strlen(name) + 1);
+	builder_entry(builder, PM_ENTRY_DEVICE, device, sizeof(*device), name, strlen(name) + 1);
 }
 
 void builder_module(struct builder *builder, uint32_t operation, const char *name)
 {
 	struct pm_entry_module body = {operation, builder_string(builder, name)};
 
-	entry(builder, PM_ENTRY_MODULE, &body, sizeof(body), "", 0);
+	builder_entry(builder, PM_ENTRY_MODULE, &body, sizeof(body), "", 0);
 }
 
 void builder_placed(struct builder *builder, uint32_t operation, uint32_t base)
 {
 	struct pm_entry_placed body = {operation, base};
 
-	entry(builder, PM_ENTRY_PLACED, &body, sizeof(body), "", 0);
+	builder_entry(builder, PM_ENTRY_PLACED, &body, sizeof(body), "", 0);
 }
 
 void builder_python(struct builder *builder, uint32_t operation, uint32_t flags, const char *innermost,
@@ -179,7 +179,7 @@ void builder_python(struct builder *builder, uint32_t operation, uint32_t flags,
 	struct pm_entry_python body = {operation, flags, innermost ? builder_string(builder, innermost) : 0,
 		outermost ? builder_string(builder, outermost) : 0};
 
-	entry(builder, PM_ENTRY_PYTHON, &body, sizeof(body), "", 0);
+	builder_entry(builder, PM_ENTRY_PYTHON, &body, sizeof(body), "", 0);
 }
 
 uint32_t builder_range(struct builder *builder, enum pm_range_scope scope, const char *name, const char *module,
@@ -191,7 +191,7 @@ uint32_t builder_range(struct builder *builder, enum pm_range_scope scope, const
 		.module = module ? builder_string(builder, module) : 0,
 		.line = line ? builder_string(builder, line) : 0};
 
-	entry(builder, PM_ENTRY_RANGE, &body, sizeof(body), "", 0);
+	builder_entry(builder, PM_ENTRY_RANGE, &body, sizeof(body), "", 0);
 	return body.number;
 }
 
@@ -211,7 +211,7 @@ void builder_range_window(struct builder *builder, bool recorded, uint64_t ticks
 {
 	struct pm_entry_range_window body = {.recorded = recorded, .ticks = ticks};
 
-	entry(builder, PM_ENTRY_RANGE_WINDOW, &body, sizeof(body), "", 0);
+	builder_entry(builder, PM_ENTRY_RANGE_WINDOW, &body, sizeof(body), "", 0);
 }
 
 void builder_addresses(struct builder *builder, const uint64_t *addresses, uint32_t count)
@@ -219,14 +219,14 @@ void builder_addresses(struct builder *builder, const uint64_t *addresses, uint3
 	struct pm_entry_addresses body = {builder->counts[PM_ENTRY_ADDRESSES] + 1, count};
 
 	builder->counts[PM_ENTRY_ADDRESSES] += count;
-	entry(builder, PM_ENTRY_ADDRESSES, &body, sizeof(body), addresses, count * sizeof(*addresses));
+	builder_entry(builder, PM_ENTRY_ADDRESSES, &body, sizeof(body), addresses, count * sizeof(*addresses));
 }
 
 uint32_t builder_touches(struct builder *builder, const uint8_t *bytes, uint32_t byte_count)
 {
 	struct pm_entry_touches body = {++builder->counts[PM_ENTRY_TOUCHES], byte_count};
 
-	entry(builder, PM_ENTRY_TOUCHES, &body, sizeof(body), bytes, byte_count);
+	builder_entry(builder, PM_ENTRY_TOUCHES, &body, sizeof(body), bytes, byte_count);
 	return body.number;
 }
 
@@ -234,7 +234,7 @@ void builder_address_module(struct builder *builder, uint32_t address, const cha
 {
 	struct pm_entry_address_module body = {address, builder_string(builder, name)};
 
-	entry(builder, PM_ENTRY_ADDRESS_MODULE, &body, sizeof(body), "", 0);
+	builder_entry(builder, PM_ENTRY_ADDRESS_MODULE, &body, sizeof(body), "", 0);
 }
 
 void builder_record(struct builder *builder, uint32_t thread, const struct builder_record *record)

@@ -50,6 +50,10 @@ struct builder {
 void builder_init(struct builder *builder);
 void builder_free(struct builder *builder);
 
+/* Any entry: its fixed part, and what follows. */
+void builder_entry(struct builder *builder, enum pm_entry_type type, const void *body, size_t size, const void *more,
+	size_t more_size);
+
 /* Each answers the number that the entry got. */
 uint32_t builder_function(struct builder *builder, const char *text);
 uint32_t builder_string(struct builder *builder, const char *text);
