@@ -53,6 +53,22 @@ static bool is_collective(const char *opcode)
 	       strncmp(opcode, "collective-", 11) == 0;
 }
 
+/* XLA fuses what has nothing to do with one another, a loss with an update, and cuts the results out of one array: a number
+ * among them is made of the numbers. False: there are none. */
+static bool add_number(struct walk *walk, uint32_t fusion)
+{
+	const struct hlo_instruction *i = &walk->module->instructions[fusion];
+	bool any = false;
+
+	for (uint32_t k = 0; k < i->operand_count; k++)
+		if (i->operands[k] != HLO_NO_INSTRUCTION && is_number(&walk->module->instructions[i->operands[k]])) {
+			add(walk, i->operands[k]);
+			any = true;
+		}
+	walk->seen[fusion] |= any;
+	return any;
+}
+
 /* Of a collective that combines several arrays only the one that is asked for is needed. */
 static bool add_element(struct walk *walk, const struct hlo_instruction *element)
 {
@@ -62,6 +78,14 @@ static bool add_element(struct walk *walk, const struct hlo_instruction *element
 	if (number == HLO_NO_INSTRUCTION)
 		return false;
 	all = &walk->module->instructions[number];
+	/* a tuple that is an element of what a call gives: it leads to what made it */
+	if (strcmp(all->opcode, "get-tuple-element") == 0 && all->type == PM_TYPE_NONE && all->operand_count &&
+		all->operands[0] != HLO_NO_INSTRUCTION) {
+		number = all->operands[0];
+		all = &walk->module->instructions[number];
+	}
+	if (is_number(element) && strcmp(all->opcode, "fusion") == 0 && strstr(all->name, "slice_fusion"))
+		return add_number(walk, number);
 	if (!is_collective(all->opcode))
 		return false;
 	if (strstr(all->opcode, "-done") && all->operand_count && all->operands[0] != HLO_NO_INSTRUCTION) {
