@@ -363,7 +363,8 @@ def judge(rows, calls):
 def execute(program, python, gpu, options, run):
     for path in (run, run + ".dump"):
         shutil.rmtree(path, ignore_errors=True)
-    values = dict(os.environ, PYTHONDONTWRITEBYTECODE="1", SOFTGPU_DEVICES="2", XLA_FLAGS="--xla_dump_to=%s.dump --xla_dump_hlo_as_text" % run)
+    values = dict(os.environ, PYTHONDONTWRITEBYTECODE="1", SOFTGPU_DEVICES="2", PMHOOK_DEVICE="cupti",
+                  XLA_FLAGS="--xla_dump_to=%s.dump --xla_dump_hlo_as_text" % run)
     command = [options.build + "/bin/pmrun", "-q", "--softgpu=" + gpu, "-o", run, "--", python, SOURCE + "/tests/jax/nets.py", program, str(STEPS)]
     done = subprocess.run(command, capture_output=True, text=True, env=values, stdin=subprocess.DEVNULL)
     return None if done.returncode == 0 else (done.stdout + done.stderr).strip()[-200:] or "status %d" % done.returncode
