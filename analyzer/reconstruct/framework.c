@@ -13,6 +13,7 @@ struct maker {
 	uint32_t range;
 	uint32_t sequence;
 	uint16_t thread; /* as the framework numbers it */
+	uint32_t least;  /* of a compiled region: the number that its node has at least */
 	bool makes;      /* the next operator of the thread has a greater number: there is a node of it */
 };
 
@@ -72,6 +73,13 @@ bool framework_begins_pass(const struct timeline_range_name *name)
 	       (begins_with(name->name, "DistributedDataParallel.forward") || begins_with(name->name, FSDP));
 }
 
+static bool is_compiled(const char *name)
+{
+	static const char *const words[] = {"CompiledFunction", "Torch-Compiled Region", "## Call CompiledFxGraph", NULL};
+
+	return begins_with_any(name, words);
+}
+
 static bool is_node(const struct framework *f, uint32_t range)
 {
 	return name_of(f, range)->scope == PM_RANGE_NODE;
@@ -88,17 +96,90 @@ static int compare_makers(const void *left, const void *right)
 	return a->range < b->range ? -1 : a->range > b->range;
 }
 
+static int compare_numbers(const void *left, const void *right)
+{
+	const struct maker *a = left, *b = right;
+
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	if (a->sequence != b->sequence)
+		return a->sequence < b->sequence ? -1 : 1;
+	return a->range < b->range ? -1 : a->range > b->range;
+}
+
+/* The nodes of compiled regions in order of their numbers; the caller frees them. */
+static struct maker *list_compiled_nodes(const struct framework *f, size_t *count)
+{
+	struct maker *nodes = NULL;
+	size_t room = 0;
+
+	*count = 0;
+	for (uint32_t i = 0; i < f->process->range_count; i++)
+		if (is_node(f, i) && f->ranges[i].sequence != PM_RANGE_NO_SEQUENCE && is_compiled(name_of(f, i)->name))
+			*MEM_PUSH(nodes, *count, room) = (struct maker){.range = i,
+				.sequence = f->ranges[i].sequence,
+				.thread = f->ranges[i].framework_thread};
+	if (*count)
+		qsort(nodes, *count, sizeof(*nodes), compare_numbers);
+	return nodes;
+}
+
+/* A compiled region tells no number, for gradients are recorded only of the whole. Its node's lies between those of the
+ * operators around it, and the node runs behind it. From the last one back, for a region without gradients has none. */
+static void number_regions(struct framework *f)
+{
+	size_t left;
+	uint32_t limit = UINT32_MAX;
+	struct maker *nodes = list_compiled_nodes(f, &left);
+
+	for (size_t i = f->maker_count; i-- > 0;) {
+		struct maker *maker = &f->makers[i];
+
+		if (i + 1 < f->maker_count && f->makers[i + 1].thread != maker->thread)
+			limit = UINT32_MAX;
+		while (left && (nodes[left - 1].thread > maker->thread ||
+				       (nodes[left - 1].thread == maker->thread && nodes[left - 1].sequence >= limit)))
+			left--;
+		if (maker->sequence == PM_RANGE_NO_SEQUENCE && left && nodes[left - 1].thread == maker->thread &&
+			nodes[left - 1].sequence >= maker->least &&
+			f->ranges[nodes[left - 1].range].begin_ns >= f->ranges[maker->range].begin_ns)
+			*maker = (struct maker){maker->range, nodes[left - 1].sequence, maker->thread, 0, true};
+		if (maker->sequence != PM_RANGE_NO_SEQUENCE)
+			limit = maker->sequence;
+	}
+	free(nodes);
+}
+
+/* Without those that have no number. */
+static void keep_numbered(struct framework *f)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < f->maker_count; i++)
+		if (f->makers[i].sequence != PM_RANGE_NO_SEQUENCE)
+			f->makers[kept++] = f->makers[i];
+	f->maker_count = kept;
+}
+
 static void find_makers(struct framework *f)
 {
 	for (uint32_t i = 0; i < f->process->range_count; i++)
-		if (name_of(f, i)->scope == PM_RANGE_OPERATOR && f->ranges[i].sequence != PM_RANGE_NO_SEQUENCE)
-			*MEM_PUSH(f->makers, f->maker_count, f->maker_room) =
-				(struct maker){i, f->ranges[i].sequence, f->ranges[i].framework_thread, false};
+		if (name_of(f, i)->scope == PM_RANGE_OPERATOR &&
+			(f->ranges[i].sequence != PM_RANGE_NO_SEQUENCE || is_compiled(name_of(f, i)->name)))
+			*MEM_PUSH(f->makers, f->maker_count, f->maker_room) = (struct maker){.range = i,
+				.sequence = f->ranges[i].sequence,
+				.thread = f->ranges[i].framework_thread};
 	if (f->maker_count)
 		qsort(f->makers, f->maker_count, sizeof(*f->makers), compare_makers);
+	for (size_t i = 1; i < f->maker_count; i++)
+		if (f->makers[i].thread == f->makers[i - 1].thread)
+			f->makers[i].least = f->makers[i - 1].sequence == PM_RANGE_NO_SEQUENCE ? f->makers[i - 1].least
+											: f->makers[i - 1].sequence;
+	number_regions(f);
+	keep_numbered(f);
 	for (size_t i = 0; i + 1 < f->maker_count; i++)
-		f->makers[i].makes = f->makers[i + 1].thread == f->makers[i].thread &&
-				     f->makers[i + 1].sequence > f->makers[i].sequence;
+		f->makers[i].makes |= f->makers[i + 1].thread == f->makers[i].thread &&
+				      f->makers[i + 1].sequence > f->makers[i].sequence;
 }
 
 /* The thread's last with a number that is not greater, begun before the node; NULL: it was not recorded. */
@@ -243,7 +324,7 @@ static void find_owners(struct framework *f)
 		if (name->scope != PM_RANGE_NODE || f->ranges[i].sequence != PM_RANGE_NO_SEQUENCE)
 			continue;
 		maker = origin(f, i);
-		if (maker)
+		if (maker && !is_compiled(name_of(f, maker->range)->name))
 			add_owner(f, name_of(f, maker->range)->module);
 	}
 	free(modules);
@@ -295,13 +376,6 @@ bool framework_was_asked(const struct framework *framework, int64_t begin_ns, in
 
 /* ---- of a call ---- */
 
-static bool is_compiled(const char *name)
-{
-	static const char *const words[] = {"CompiledFunction", "Torch-Compiled Region", "## Call CompiledFxGraph", NULL};
-
-	return begins_with_any(name, words);
-}
-
 static struct framework_word backward_word(const struct framework *f, uint32_t node)
 {
 	const struct maker *maker = origin(f, node);
@@ -344,10 +418,12 @@ static struct framework_word operator_word(const struct framework *f, uint32_t r
 	const struct timeline_range_name *name = name_of(f, range);
 	struct framework_word word = {.module = name->module, .says = name->name, .origin = range};
 
-	if (f->ranges[range].sequence == PM_RANGE_NO_SEQUENCE)
+	if (makes_nodes(f, range))
+		word.place = FRAMEWORK_FORWARD;
+	else if (f->ranges[range].sequence == PM_RANGE_NO_SEQUENCE)
 		word.place = FRAMEWORK_NO_GRADIENTS;
 	else
-		word.place = makes_nodes(f, range) || (name->module && takes_weights(name->name)) ? FRAMEWORK_FORWARD : FRAMEWORK_PREPARES;
+		word.place = name->module && takes_weights(name->name) ? FRAMEWORK_FORWARD : FRAMEWORK_PREPARES;
 	return word;
 }
 
@@ -415,7 +491,8 @@ struct framework_word framework_word(struct framework *framework, uint32_t call)
 	word.creates = creates(word.says);
 	word.in_place = word.says && *word.says && word.says[strlen(word.says) - 1] == '_';
 	word.shard = shard_of(framework, range);
-	word.compiled = is_compiled(word.says);
+	word.compiled = is_compiled(word.says) ||
+			(word.origin != TIMELINE_NO_RANGE && is_compiled(name_of(framework, word.origin)->name));
 	for (uint32_t r = range; r != TIMELINE_NO_RANGE && !word.compiled; r = framework->ranges[r].parent)
 		word.compiled = is_compiled(name_of(framework, r)->name);
 	return word;
