@@ -23,6 +23,7 @@ struct framework {
 	const struct timeline_range *ranges;
 	struct maker *makers; /* by thread, then order of begin: numbers do not fall */
 	size_t maker_count, maker_room;
+	uint32_t *numbered;  /* by range: the last node with a number in its thread, up to it; TIMELINE_NO_RANGE: none */
 	const char **owners; /* modules that have parameters, in order of texts */
 	size_t owner_count, owner_room;
 	struct xla *xla; /* NULL: it says nothing */
@@ -214,21 +215,25 @@ static bool makes_nodes(const struct framework *f, uint32_t range)
 }
 
 /* A node without a number puts a gradient where its parameter's is (AccumulateGrad): the work of the node before it in
- * the thread, which has made that gradient. */
-static uint32_t numbered(const struct framework *f, uint32_t node)
+ * the thread, which has made that gradient, and of a compiled region those of all its parameters. */
+static void find_numbered(struct framework *f)
 {
-	for (uint32_t i = node; i-- > 0 && f->ranges[i].thread == f->ranges[node].thread && node - i < 64;)
+	uint32_t last = TIMELINE_NO_RANGE;
+
+	f->numbered = mem_alloc(f->process->range_count, sizeof(*f->numbered));
+	for (uint32_t i = 0; i < f->process->range_count; i++) {
+		if (i > 0 && f->ranges[i].thread != f->ranges[i - 1].thread)
+			last = TIMELINE_NO_RANGE;
 		if (is_node(f, i) && f->ranges[i].sequence != PM_RANGE_NO_SEQUENCE)
-			return i;
-	return node;
+			last = i;
+		f->numbered[i] = last;
+	}
 }
 
 /* The operator that a node's work belongs to, or NULL. */
 static const struct maker *origin(const struct framework *f, uint32_t node)
 {
-	if (f->ranges[node].sequence == PM_RANGE_NO_SEQUENCE)
-		node = numbered(f, node);
-	return f->ranges[node].sequence == PM_RANGE_NO_SEQUENCE ? NULL : maker_of(f, node);
+	return f->numbered[node] == TIMELINE_NO_RANGE ? NULL : maker_of(f, f->numbered[node]);
 }
 
 /* ---- which modules have parameters ---- */
@@ -354,6 +359,7 @@ struct framework *framework_read(const struct timeline *timeline, const struct t
 	f->process = process;
 	f->ranges = timeline_ranges(timeline, process);
 	find_makers(f);
+	find_numbered(f);
 	find_owners(f);
 	f->xla = xla_read(timeline, process);
 	return f;
@@ -364,6 +370,7 @@ void framework_free(struct framework *framework)
 	if (!framework)
 		return;
 	free(framework->makers);
+	free(framework->numbered);
 	free(framework->owners);
 	xla_free(framework->xla);
 	free(framework);

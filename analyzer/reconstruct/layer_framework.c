@@ -342,6 +342,16 @@ static void set_backward_layers(struct asking *a)
 	}
 }
 
+static void order_compiled(const struct asking *a)
+{
+	bool *compiled = mem_alloc(a->assign->graph.step_count, sizeof(*compiled));
+
+	for (uint32_t i = 0; i < a->assign->graph.step_count; i++)
+		compiled[i] = a->words[i].compiled;
+	layer_order_compiled(a->assign, compiled);
+	free(compiled);
+}
+
 size_t layer_told_iteration(
 	const struct layer_assign *assign, const struct iteration_list *iterations, size_t iteration)
 {
@@ -411,6 +421,7 @@ void layer_framework(struct layer_assign *assign)
 	set_passes(&a);
 	layer_join_modules(assign);
 	settle_layers(&a);
+	order_compiled(&a);
 	set_forward_layers(&a);
 	fill_operators(&a);
 	set_backward_layers(&a);

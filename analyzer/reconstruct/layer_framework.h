@@ -8,6 +8,9 @@
  * for a layer without a name gets this one. */
 uint32_t layer_of_module(struct layer_assign *assign, uint32_t step, const char *module);
 
+/* Layers of calls in compiled code, `compiled` by step, that data flow has guessed against the order of a pass. */
+void layer_order_compiled(struct layer_assign *assign, const bool *compiled);
+
 /* What data flow took for several layers of one module is one; the others lose their names, and go with layer_sort. */
 void layer_join_modules(struct layer_assign *assign);
 

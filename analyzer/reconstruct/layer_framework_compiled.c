@@ -1,0 +1,91 @@
+/*
+ * Layers in what PyTorch has compiled: it says nothing of modules there, and data flow tells the layer. Of calls that
+ * work with no weights flow may be misled, by memory that serves again for something else. But a compiler keeps the
+ * order of a pass, by and large: what runs between two calls that work with weights is of no layer far from both.
+ */
+#include "layer_framework.h"
+
+#include <stdlib.h>
+
+/* Does the rule rest on weights that are read, or on what a call reads together with one that reads them? */
+static bool is_sure(const struct layer_assign *assign, uint32_t step)
+{
+	switch (assign->reasons[step].layer) {
+	case LAYER_RULE_PARAMETER:
+	case LAYER_RULE_CAST:
+	case LAYER_RULE_SIBLING:
+	case LAYER_RULE_PARTNER:
+		return assign->layers[step] != LAYER_NONE;
+	default:
+		return false;
+	}
+}
+
+/* Of what libraries compute it is known what they read and write; of a kernel only what memory it is given. */
+static bool is_guess(const struct layer_assign *assign, uint32_t step)
+{
+	const enum pm_kind kind = graph_flow(&assign->graph, step)->kind;
+
+	if (kind != PM_KIND_LAUNCH && kind != PM_KIND_COPY && kind != PM_KIND_SET)
+		return false;
+	switch (assign->reasons[step].layer) {
+	case LAYER_RULE_GRADIENT:
+	case LAYER_RULE_SOURCE:
+	case LAYER_RULE_SINK:
+	case LAYER_RULE_NEXT:
+	case LAYER_RULE_PREVIOUS:
+	case LAYER_RULE_PLACE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* By layer, the first forward call in compiled code that is surely of it, or GRAPH_NONE. The caller frees it. */
+static uint32_t *first_calls(const struct layer_assign *assign, const bool *compiled)
+{
+	uint32_t *first = mem_alloc(assign->list->count, sizeof(*first));
+
+	for (size_t l = 0; l < assign->list->count; l++)
+		first[l] = GRAPH_NONE;
+	for (uint32_t i = assign->graph.step_count; i-- > 0;)
+		if (compiled[i] && assign->passes[i] == LAYER_FORWARD && is_sure(assign, i))
+			first[assign->layers[i]] = i;
+	return first;
+}
+
+/* Those between two sure ones whose layers lie not between theirs are of the first one's. */
+static void mend_between(struct layer_assign *assign, const uint32_t *first, uint32_t before, uint32_t behind)
+{
+	const uint32_t one = first[assign->layers[before]], other = first[assign->layers[behind]];
+	const uint32_t low = one < other ? one : other, high = one < other ? other : one;
+
+	if (one == GRAPH_NONE || other == GRAPH_NONE)
+		return;
+	for (uint32_t i = before + 1; i < behind; i++) {
+		const uint32_t own = assign->layers[i] == LAYER_NONE ? GRAPH_NONE : first[assign->layers[i]];
+
+		if (!is_guess(assign, i) || (own >= low && own <= high))
+			continue;
+		assign->layers[i] = assign->layers[before];
+		layer_by(assign, i, LAYER_RULE_PREVIOUS, before, 0);
+	}
+}
+
+void layer_order_compiled(struct layer_assign *assign, const bool *compiled)
+{
+	uint32_t *first = first_calls(assign, compiled), before = GRAPH_NONE;
+
+	for (uint32_t i = 0; i < assign->graph.step_count; i++) {
+		if (!compiled[i] || (before != GRAPH_NONE && assign->passes[i] != assign->passes[before])) {
+			before = GRAPH_NONE;
+			continue;
+		}
+		if (!is_sure(assign, i))
+			continue;
+		if (before != GRAPH_NONE)
+			mend_between(assign, first, before, i);
+		before = i;
+	}
+	free(first);
+}
