@@ -4,8 +4,10 @@
  * order of a pass, by and large: what runs between two calls that work with weights is of no layer far from both.
  */
 #include "layer_framework.h"
+#include "sequence.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Does the rule rest on weights that are read, or on what a call reads together with one that reads them? */
 static bool is_sure(const struct layer_assign *assign, uint32_t step)
@@ -32,6 +34,7 @@ static bool is_guess(const struct layer_assign *assign, uint32_t step)
 	case LAYER_RULE_GRADIENT:
 	case LAYER_RULE_SOURCE:
 	case LAYER_RULE_SINK:
+	case LAYER_RULE_MODULE:
 	case LAYER_RULE_NEXT:
 	case LAYER_RULE_PREVIOUS:
 	case LAYER_RULE_PLACE:
@@ -54,6 +57,21 @@ static uint32_t *first_calls(const struct layer_assign *assign, const bool *comp
 	return first;
 }
 
+/* Inductor names its kernels after what they do: triton_red_fused__native_batch_norm_legit_9. */
+static bool is_norm(const struct layer_assign *assign, uint32_t step)
+{
+	const struct timeline *timeline = assign->timeline;
+	const char *name = sequence_kernel(timeline, &timeline->operations[assign->graph.steps[step].operation]);
+
+	return name && strncmp(name, "triton_", 7) == 0 && strstr(name, "_norm");
+}
+
+/* Means and variances are made before the norm that reads weights, of what the layer before has made. */
+static bool is_first_half(const struct layer_assign *assign, uint32_t step, uint32_t behind)
+{
+	return assign->passes[step] == LAYER_FORWARD && is_norm(assign, step) && is_norm(assign, behind);
+}
+
 /* Those between two sure ones whose layers lie not between theirs are of the first one's. */
 static void mend_between(struct layer_assign *assign, const uint32_t *first, uint32_t before, uint32_t behind)
 {
@@ -65,7 +83,14 @@ static void mend_between(struct layer_assign *assign, const uint32_t *first, uin
 	for (uint32_t i = before + 1; i < behind; i++) {
 		const uint32_t own = assign->layers[i] == LAYER_NONE ? GRAPH_NONE : first[assign->layers[i]];
 
-		if (!is_guess(assign, i) || (own >= low && own <= high))
+		if (!is_guess(assign, i))
+			continue;
+		if (is_first_half(assign, i, behind)) {
+			assign->layers[i] = assign->layers[behind];
+			layer_by(assign, i, LAYER_RULE_NEXT, behind, 0);
+			continue;
+		}
+		if (own >= low && own <= high)
 			continue;
 		assign->layers[i] = assign->layers[before];
 		layer_by(assign, i, LAYER_RULE_PREVIOUS, before, 0);

@@ -2,7 +2,7 @@
 
     train.py resnet18|resnet50|mlp|gpt|lstm|dlrm|unet|gan|masked [--steps N] [--batch N] [--amp] [--workers N] [--accumulate N] [--checkpoint] [--evaluate N]
              [--average] [--clip] [--keep-gradients] [--each] [--by-hand] [--update-at-once] [--tie] [--halve] [--segments] [--freeze N] [--strategy ddp|fsdp|zero|tensor|pipeline]
-             [--sync-norm] [--compile [BACKEND]] [--graph step|model] [--turns sam|lbfgs|apart] [--fixed] [--truth] [--profile FILE]
+             [--sync-norm] [--compile [BACKEND] [--mode MODE]] [--graph step|model] [--turns sam|lbfgs|apart] [--fixed] [--truth] [--profile FILE]
 
 Under torchrun the batch is per rank. --truth wants softgpu's SOFTGPU_TRUTH. With --profile torch.profiler writes its trace.
 """
@@ -259,6 +259,7 @@ def parse():
     p.add_argument("--evaluate", type=int, default=0, help="a pass over two batches after each so many steps")
     p.add_argument("--compile", nargs="?", const="inductor", metavar="BACKEND",
                    help="torch.compile; with another backend than inductor phases and layers have no truth")
+    p.add_argument("--mode", help="torch.compile's, as reduce-overhead: CUDA graphs of what is compiled")
     p.add_argument("--graph", choices=("step", "model"), help="CUDA graphs: of a whole step, or one for each pass of the model")
     p.add_argument("--turns", choices=("sam", "lbfgs", "apart"),
                    help="of a network of images or an mlp: an optimizer that updates more than once a step; of a gan: its judge goes back for each loss")
@@ -507,7 +508,7 @@ def main():
     if options.strategy in ("ddp", "fsdp", "tensor"):
         model = distribute(options, model)
     if options.compile:
-        model = torch.compile(model, backend=options.compile)
+        model = torch.compile(model, backend=options.compile, mode=options.mode)
     if options.freeze:
         frozen = (plain.words, plain.places, *plain.blocks[: options.freeze]) if options.model == "gpt" else [*plain.children()][:-1]
         for part in frozen:
