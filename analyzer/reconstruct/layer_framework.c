@@ -289,8 +289,12 @@ static void set_forward_layers(struct asking *a)
 			current = LAYER_NONE;
 			leading = GRAPH_NONE;
 		}
-		if (!is_forward(a, i) || word->compiled)
+		if (!is_forward(a, i))
 			continue;
+		if (word->compiled) {
+			current = layer_is_sure(a->assign, i) ? a->assign->layers[i] : current;
+			continue;
+		}
 		if (word->owns) {
 			current = layer_of_module(a->assign, i, word->module);
 			if (leading != GRAPH_NONE)

@@ -8,6 +8,9 @@
  * for a layer without a name gets this one. */
 uint32_t layer_of_module(struct layer_assign *assign, uint32_t step, const char *module);
 
+/* Does a call's layer rest on weights that it reads, or on what it reads together with a call that reads them? */
+bool layer_is_sure(const struct layer_assign *assign, uint32_t step);
+
 /* Layers of calls in compiled code, `compiled` by step, that data flow has guessed against the order of a pass. */
 void layer_order_compiled(struct layer_assign *assign, const bool *compiled);
 

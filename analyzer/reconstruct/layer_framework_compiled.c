@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Does the rule rest on weights that are read, or on what a call reads together with one that reads them? */
-static bool is_sure(const struct layer_assign *assign, uint32_t step)
+bool layer_is_sure(const struct layer_assign *assign, uint32_t step)
 {
 	switch (assign->reasons[step].layer) {
 	case LAYER_RULE_PARAMETER:
@@ -52,7 +51,7 @@ static uint32_t *first_calls(const struct layer_assign *assign, const bool *comp
 	for (size_t l = 0; l < assign->list->count; l++)
 		first[l] = GRAPH_NONE;
 	for (uint32_t i = assign->graph.step_count; i-- > 0;)
-		if (compiled[i] && assign->passes[i] == LAYER_FORWARD && is_sure(assign, i))
+		if (compiled[i] && assign->passes[i] == LAYER_FORWARD && layer_is_sure(assign, i))
 			first[assign->layers[i]] = i;
 	return first;
 }
@@ -106,7 +105,7 @@ void layer_order_compiled(struct layer_assign *assign, const bool *compiled)
 			before = GRAPH_NONE;
 			continue;
 		}
-		if (!is_sure(assign, i))
+		if (!layer_is_sure(assign, i))
 			continue;
 		if (before != GRAPH_NONE)
 			mend_between(assign, first, before, i);
