@@ -135,7 +135,16 @@ static bool launches_unknown(const struct layer_assign *assign)
 	return any;
 }
 
-static struct layer_role copy_role(const struct layer_assign *assign, uint32_t operation)
+/* Has the framework said in which phase a step is? */
+static bool is_told(const struct layer_assign *assign, uint32_t step)
+{
+	const uint8_t rule = assign->reasons[step].phase;
+
+	return rule == LAYER_RULE_OPERATOR || rule == LAYER_RULE_NODE || rule == LAYER_RULE_STEP;
+}
+
+/* `told`: it is known without what it is copied for, which then is no communication. */
+static struct layer_role copy_role(const struct layer_assign *assign, uint32_t operation, bool told)
 {
 	const struct flow *flow = &assign->model->flows[operation];
 	const struct flow_access *source = NULL, *target = NULL;
@@ -168,7 +177,7 @@ static struct layer_role copy_role(const struct layer_assign *assign, uint32_t o
 	} else if (direction == 3 && source) {
 		struct layer_role exchange = {0};
 
-		if (has_peers(assign))
+		if (!told && has_peers(assign))
 			exchange = layer_exchange_role(assign, flow, assign->graph.step_count);
 		if (exchange.part_count)
 			return exchange;
@@ -251,10 +260,9 @@ static struct layer_role step_role(struct layer_assign *assign, uint32_t step)
 		return role;
 	}
 	if (flow->kind == PM_KIND_COPY && !assign->tables[step]) {
-		role = copy_role(assign, graph->steps[step].operation);
-		/* a batch is not split by the backward pass */
-		if (role.phase != PHASE_OTHER &&
-			!(role.phase == PHASE_MD && assign->reasons[step].phase == LAYER_RULE_NODE))
+		role = copy_role(assign, graph->steps[step].operation, is_told(assign, step));
+		/* a batch is not split by the backward pass, and what that brings from the host are its own tables */
+		if (role.phase != PHASE_OTHER && assign->reasons[step].phase != LAYER_RULE_NODE)
 			return role;
 	}
 	if (assign->passes[step] == LAYER_FORWARD || assign->passes[step] == LAYER_BACKWARD) {
@@ -372,7 +380,7 @@ static void set_roles(struct layer_assign *assign)
 		else if (flow->kind == PM_KIND_COMM)
 			*role = layer_exchange_role(assign, flow, assign->graph.step_count);
 		else if (flow->kind == PM_KIND_COPY)
-			*role = copy_role(assign, number);
+			*role = copy_role(assign, number, false);
 		else if (is_launch(assign, number))
 			*role = (struct layer_role){
 				.phase = PHASE_GRAPH, .reason = {.phase = LAYER_RULE_GRAPH}};

@@ -200,6 +200,8 @@ static void set_passes(struct asking *a)
 			continue;
 		assign->passes[i] = pass;
 		assign->again[i] = a->words[i].place == FRAMEWORK_AGAIN;
+		if (a->words[i].shard && graph_flow(&assign->graph, i)->kind == PM_KIND_COPY)
+			assign->tables[i] = true; /* where parts of parameters and gradients lie */
 		if (pass != LAYER_AFTER)
 			assign->graph.steps[i].update = false;
 		layer_pass_by(assign, i, pass_rule(a, i, pass));

@@ -410,8 +410,9 @@ def train_step(options, truth, model, optimizer, average, batches, graphed):
             truth.begin_backward(loss)
             loss.backward()
             truth.end_backward()
-    if options.clip:
+    if options.clip or options.strategy == "zero":  # which puts gradients together first
         truth.begin_update()
+    if options.clip:
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     optimizer.step()
     if average:
