@@ -22,15 +22,12 @@ bool layer_is_sure(const struct layer_assign *assign, uint32_t step)
 	}
 }
 
-/* Of what libraries compute it is known what they read and write; of a kernel only what memory it is given. */
+/* Of what libraries compute it is known what they write; of a kernel only what memory it is given. */
 static bool is_guess(const struct layer_assign *assign, uint32_t step)
 {
-	const enum pm_kind kind = graph_flow(&assign->graph, step)->kind;
-
-	if (kind != PM_KIND_LAUNCH && kind != PM_KIND_COPY && kind != PM_KIND_SET)
-		return false;
 	switch (assign->reasons[step].layer) {
 	case LAYER_RULE_GRADIENT:
+		return graph_flow(&assign->graph, step)->kind == PM_KIND_LAUNCH;
 	case LAYER_RULE_SOURCE:
 	case LAYER_RULE_SINK:
 	case LAYER_RULE_MODULE:

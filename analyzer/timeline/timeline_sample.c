@@ -94,11 +94,54 @@ static void move_to_times(const struct trace *trace, int64_t from_ns, struct tim
 	}
 }
 
+static bool has_times(const struct trace *trace, int64_t ns)
+{
+	bool taken = true;
+
+	for (size_t i = 0; i < trace->device_window_count; i++)
+		if (trace_ns(trace, trace->device_windows[i].ticks) < ns || i == 0)
+			taken = trace->device_windows[i].taken;
+	return taken;
+}
+
+/*
+ * The framework is asked in parts of the run (struct pm_entry_range_window). Moves a stretch so that it holds the end of
+ * the last one, with device times, that ends behind `from_ns` and before its own end, and a little more, in which the
+ * next iteration begins. False: there is none.
+ */
+static bool move_to_operators(const struct trace *trace, int64_t from_ns, struct timeline_stretch *stretch)
+{
+	const int64_t length_ns = stretch->end_ns - stretch->begin_ns, more_ns = length_ns / 8;
+
+	for (size_t i = trace->range_window_count; i-- > 0;) {
+		const int64_t ns = trace_ns(trace, trace->range_windows[i].ticks);
+
+		if (trace->range_windows[i].recorded || ns + more_ns > stretch->end_ns || !has_times(trace, ns))
+			continue;
+		if (ns <= from_ns)
+			return false;
+		stretch->end_ns = ns + more_ns;
+		stretch->begin_ns = stretch->end_ns - length_ns > from_ns ? stretch->end_ns - length_ns : from_ns;
+		return true;
+	}
+	return false;
+}
+
+/* The beginning is one stretch, and the rest so many: one of them is to be where the framework was asked. */
+static size_t count_others(const struct trace *trace, uint64_t slots)
+{
+	const size_t most = slots / LEAST_SLOTS < MOST ? (size_t)(slots / LEAST_SLOTS) : MOST,
+		     least = trace->range_window_count > 1 ? 2 : 1;
+
+	return most > least ? most : least;
+}
+
 void timeline_sample_choose(const struct trace *trace, double share, struct timeline_stretches *stretches)
 {
 	struct mark *marks;
 	uint64_t all, first, each;
 	size_t others;
+	bool asked = false;
 
 	*stretches = (struct timeline_stretches){.count = 0};
 	if (trace->chunk_count == 0)
@@ -107,8 +150,7 @@ void timeline_sample_choose(const struct trace *trace, double share, struct time
 	all = marks[trace->chunk_count].slots;
 	first = (uint64_t)(share * FIRST_SHARE * (double)all);
 	each = (uint64_t)(share * (1 - FIRST_SHARE) * (double)all);
-	others = each / LEAST_SLOTS < MOST ? (size_t)(each / LEAST_SLOTS) : MOST;
-	others += others == 0;
+	others = count_others(trace, each);
 	each /= others;
 	stretches->items[0] =
 		(struct timeline_stretch){INT64_MIN, time_of(marks, trace->chunk_count, first)};
@@ -118,7 +160,11 @@ void timeline_sample_choose(const struct trace *trace, double share, struct time
 		stretches->items[i] = (struct timeline_stretch){
 			time_of(marks, trace->chunk_count, end - each),
 			i == others ? INT64_MAX : time_of(marks, trace->chunk_count, end)};
-		if (i < others)
+		if (i == others)
+			break;
+		if (!asked && move_to_operators(trace, stretches->items[i - 1].end_ns, &stretches->items[i]))
+			asked = true;
+		else
 			move_to_times(trace, stretches->items[i - 1].end_ns, &stretches->items[i]);
 	}
 	stretches->count = others + 1;

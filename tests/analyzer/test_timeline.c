@@ -477,10 +477,66 @@ static void check_sampled_times(void)
 	builder_free(&builder);
 }
 
+/* A run of 20 ms in which the framework was asked up to 1 ms and from 7 to 8 ms, with device times from the given one. */
+static void choose_asked(uint64_t times_from, double share, struct timeline_stretches *stretches)
+{
+	const uint64_t us = 1000, ms = 1000 * us;
+	struct builder builder;
+	struct trace trace;
+	uint32_t operation;
+
+	builder_init(&builder);
+	builder.header.version = PM_VERSION_WHOLE;
+	operation = builder_operation(&builder, builder_function(&builder, "cudart LAUNCH launch"), 0, NULL);
+	builder.records_per_chunk = 1000;
+	for (uint64_t i = 1; i <= 200000; i++)
+		builder_call(&builder, 1, i * 100, i * 100 + 50, operation, 0, 0, 0, 0);
+	builder_device_window(&builder, false, 10, us);
+	builder_device_window(&builder, true, 10, times_from);
+	builder_range_window(&builder, true, us);
+	builder_range_window(&builder, false, ms);
+	builder_range_window(&builder, true, 7 * ms);
+	builder_range_window(&builder, false, 8 * ms);
+	builder.footer.ticks = builder.footer.monotonic_ns = 20 * ms;
+	builder_finish(&builder);
+	if (trace_parse(&trace, "asked", builder.file.data, builder.file.size) < 0)
+		errx(1, "%s", trace.error);
+	CHECK(trace.range_window_count == 4, "%zu range windows", trace.range_window_count);
+	timeline_sample_choose(&trace, share, stretches);
+	trace_close(&trace);
+	builder_free(&builder);
+}
+
+/* Does any stretch between the first and the last hold the moment, and so much before it? */
+static bool any_holds(const struct timeline_stretches *stretches, int64_t end_ns, int64_t before_ns)
+{
+	for (size_t i = 1; i + 1 < stretches->count; i++)
+		if (stretches->items[i].begin_ns <= end_ns - before_ns && stretches->items[i].end_ns > end_ns)
+			return true;
+	return false;
+}
+
+/* Of what is read one stretch is where the framework was asked, if device times were taken there. */
+static void check_sampled_operators(void)
+{
+	const int64_t ms = 1000000;
+	struct timeline_stretches stretches;
+
+	choose_asked(5 * (uint64_t)ms, 0.3, &stretches);
+	CHECK(any_holds(&stretches, 8 * ms, ms / 2), "the framework was asked, and nothing of that is read");
+	for (size_t i = 1; i < stretches.count; i++)
+		CHECK(stretches.items[i].begin_ns >= stretches.items[i - 1].end_ns, "stretch %zu begins too early", i);
+	choose_asked(15 * (uint64_t)ms, 0.3, &stretches);
+	CHECK(!any_holds(&stretches, 8 * ms, ms / 2), "read where there are no device times");
+	choose_asked(5 * (uint64_t)ms, 0.05, &stretches);
+	CHECK(stretches.count == 3 && any_holds(&stretches, 8 * ms, ms / 8), "of little %zu stretches are read", stretches.count);
+}
+
 int main(void)
 {
 	check_pairs();
 	check_sampled_times();
+	check_sampled_operators();
 	check_device(0, 100);
 	check_device(-40, 60);
 	/* Not behind the thread's call before, 10 ns before this one: moved up to it, then cut to begin with
