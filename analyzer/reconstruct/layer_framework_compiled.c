@@ -68,7 +68,20 @@ static bool is_first_half(const struct layer_assign *assign, uint32_t step, uint
 	return assign->passes[step] == LAYER_FORWARD && is_norm(assign, step) && is_norm(assign, behind);
 }
 
-/* Those between two sure ones whose layers lie not between theirs are of the first one's. */
+static bool is_library(const struct layer_assign *assign, uint32_t step)
+{
+	const enum pm_kind kind = graph_flow(&assign->graph, step)->kind;
+
+	return kind != PM_KIND_LAUNCH && kind != PM_KIND_COPY && kind != PM_KIND_SET;
+}
+
+/* Which of the two around it a guess belongs to: a product to one with products. */
+static uint32_t nearer(const struct layer_assign *assign, uint32_t step, uint32_t before, uint32_t behind)
+{
+	return is_library(assign, step) && !is_library(assign, before) && is_library(assign, behind) ? behind : before;
+}
+
+/* Those between two sure ones whose layers lie not between theirs are of one of theirs. */
 static void mend_between(struct layer_assign *assign, const uint32_t *first, uint32_t before, uint32_t behind)
 {
 	const uint32_t one = first[assign->layers[before]], other = first[assign->layers[behind]];
@@ -77,6 +90,7 @@ static void mend_between(struct layer_assign *assign, const uint32_t *first, uin
 	if (one == GRAPH_NONE || other == GRAPH_NONE)
 		return;
 	for (uint32_t i = before + 1; i < behind; i++) {
+		uint32_t side;
 		const uint32_t own = assign->layers[i] == LAYER_NONE ? GRAPH_NONE : first[assign->layers[i]];
 
 		if (!is_guess(assign, i))
@@ -88,8 +102,9 @@ static void mend_between(struct layer_assign *assign, const uint32_t *first, uin
 		}
 		if (own >= low && own <= high)
 			continue;
-		assign->layers[i] = assign->layers[before];
-		layer_by(assign, i, LAYER_RULE_PREVIOUS, before, 0);
+		side = nearer(assign, i, before, behind);
+		assign->layers[i] = assign->layers[side];
+		layer_by(assign, i, side == before ? LAYER_RULE_PREVIOUS : LAYER_RULE_NEXT, side, 0);
 	}
 }
 
