@@ -1,0 +1,223 @@
+/*
+ * Phases and layers by PyTorch's word: steps of made-up programs whose ranges say what each launch is of, and nothing
+ * else does. Each row has what is to be found of its launch, and the rule that is to tell it.
+ */
+#include "check.h"
+#include "reconstruct/analysis.h"
+#include "timeline/timeline_read.h"
+#include "trace_builder.h"
+
+#include <err.h>
+#include <string.h>
+
+#define NONE UINT32_MAX /* sequence */
+#define STEPS 5
+#define MOST_ROWS 64
+
+enum thread { MAIN = 1, ENGINE = 2 };
+enum what {
+	RUNS,   /* a range in which one launch is */
+	BEGINS, /* a range that the rows up to END are in */
+	END,
+	LAUNCHES, /* in the range that is open */
+	COPIES,   /* from the host */
+};
+
+struct row {
+	enum thread thread;
+	enum what what;
+	enum pm_range_scope scope;
+	const char *name, *module;
+	uint32_t sequence; /* in its step */
+	enum phase phase;
+	const char *layer; /* NULL: of none */
+	enum layer_rule rule;
+};
+
+#define OPERATOR(name, module, sequence, ...) {MAIN, RUNS, PM_RANGE_OPERATOR, name, module, sequence, __VA_ARGS__}
+#define NODE(name, sequence, ...) {ENGINE, RUNS, PM_RANGE_NODE, name, NULL, sequence, __VA_ARGS__}
+#define USER(name) {MAIN, BEGINS, PM_RANGE_USER, name, NULL, NONE, PHASE_OTHER, NULL, LAYER_RULE_NONE}
+#define FORWARD(layer) PHASE_FORWARD, layer, LAYER_RULE_OPERATOR
+#define BACKWARD(layer) PHASE_BACKWARD, layer, LAYER_RULE_NODE
+#define UPDATE PHASE_UPDATE, NULL, LAYER_RULE_STEP
+#define OTHER PHASE_OTHER, NULL, LAYER_RULE_OPERATOR
+
+static const struct row step_rows[] = {
+	USER("Optimizer.step#SGD.step"),
+	{MAIN, LAUNCHES, 0, NULL, NULL, NONE, UPDATE},
+	OPERATOR("aten::_foreach_add_", NULL, NONE, UPDATE),
+	{MAIN, END, 0, NULL, NULL, NONE, UPDATE},
+};
+
+/* Two layers, an activation, a layer that is computed again, a loss; clipping, an average, an evaluation. */
+static const struct row eager_rows[] = {
+	USER("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"),
+	{MAIN, LAUNCHES, 0, NULL, NULL, NONE, OTHER},
+	{MAIN, END, 0, NULL, NULL, NONE, OTHER},
+	OPERATOR("aten::to", NULL, 1, OTHER), /* prepares, outside of the model */
+	OPERATOR("aten::arange", "net", NONE, FORWARD("net.0")),
+	OPERATOR("aten::mul", "net", 1, FORWARD("net.0")), /* prepares, in the model */
+	OPERATOR("aten::linear", "net.0", 1, FORWARD("net.0")),
+	OPERATOR("aten::relu", "net.1", 2, FORWARD("net.0")),
+	OPERATOR("aten::zeros_like", "net", NONE, FORWARD("net.0")), /* between what goes back */
+	OPERATOR("CheckpointFunction", "net.2", 3, FORWARD("net.0")),
+	OPERATOR("aten::layer_norm", "net.3", 4, FORWARD("net.3")),
+	OPERATOR("aten::mse_loss", NULL, 5, FORWARD("net.3")),
+	OPERATOR("aten::detach", NULL, 6, FORWARD("net.3")),
+	OPERATOR("aten::ones_like", NULL, NONE, PHASE_BACKWARD, "net.3", LAYER_RULE_OPERATOR),
+	NODE("MseLossBackward0", 5, BACKWARD("net.3")),
+	NODE("NativeLayerNormBackward0", 4, BACKWARD("net.3")),
+	NODE("torch::autograd::AccumulateGrad", NONE, BACKWARD("net.3")),
+	{ENGINE, BEGINS, PM_RANGE_NODE, "CheckpointFunctionBackward", NULL, 3, BACKWARD(NULL)},
+	{ENGINE, RUNS, PM_RANGE_OPERATOR, "aten::linear", "net.2.0", 90, PHASE_BACKWARD, "net.2.0", LAYER_RULE_AGAIN},
+	{ENGINE, END, 0, NULL, NULL, NONE, BACKWARD(NULL)},
+	NODE("ReluBackward0", 2, BACKWARD("net.0")),
+	NODE("AddmmBackward0", 1, BACKWARD("net.0")),
+	OPERATOR("aten::_foreach_norm", NULL, NONE, UPDATE),
+	USER("Optimizer.step#SGD.step"),
+	OPERATOR("aten::_foreach_add_", NULL, NONE, UPDATE),
+	{MAIN, END, 0, NULL, NULL, NONE, UPDATE},
+	OPERATOR("aten::_foreach_lerp_", NULL, NONE, UPDATE),
+	USER("Optimizer.zero_grad#SGD.zero_grad"),
+	{MAIN, LAUNCHES, 0, NULL, NULL, NONE, OTHER},
+	{MAIN, END, 0, NULL, NULL, NONE, OTHER},
+	OPERATOR("aten::linear", "net.0", NONE, PHASE_OTHER, NULL, LAYER_RULE_UNUSED),
+	OPERATOR("aten::relu_", "net.1", NONE, PHASE_OTHER, NULL, LAYER_RULE_UNUSED),
+};
+
+/* A layer whose parameters are gathered before it, with a table from the host; gradients that are sent. */
+static const struct row sharded_rows[] = {
+	OPERATOR("aten::linear", "net.0", 1, FORWARD("net.0")),
+	USER("FSDP::pre_forward (1)"),
+	OPERATOR("fsdp::split_with_sizes_copy", "net.1", NONE, FORWARD("net.1.up")),
+	{MAIN, BEGINS, PM_RANGE_OPERATOR, "fsdp::split_with_sizes_copy", "net.1", NONE, FORWARD(NULL)},
+	{MAIN, COPIES, 0, NULL, NULL, NONE, FORWARD("net.1.up")},
+	{MAIN, END, 0, NULL, NULL, NONE, FORWARD(NULL)},
+	{MAIN, END, 0, NULL, NULL, NONE, FORWARD(NULL)},
+	OPERATOR("aten::linear", "net.1.up", 2, FORWARD("net.1.up")),
+	OPERATOR("aten::mse_loss", NULL, 3, FORWARD("net.1.up")),
+	OPERATOR("aten::detach", NULL, 4, FORWARD("net.1.up")),
+	NODE("MseLossBackward0", 3, BACKWARD("net.1.up")),
+	NODE("AddmmBackward0", 2, BACKWARD("net.1.up")),
+	{ENGINE, BEGINS, PM_RANGE_NODE, "AddmmBackward0", NULL, 1, BACKWARD(NULL)},
+	{ENGINE, COPIES, 0, NULL, NULL, NONE, BACKWARD("net.0")},
+	{ENGINE, END, 0, NULL, NULL, NONE, BACKWARD(NULL)},
+	{ENGINE, BEGINS, PM_RANGE_USER, "FSDP::post_backward_reduce", NULL, NONE, BACKWARD(NULL)},
+	{ENGINE, RUNS, PM_RANGE_OPERATOR, "fsdp::chunk_cat", NULL, NONE, PHASE_BACKWARD, "net.0", LAYER_RULE_OPERATOR},
+	{ENGINE, END, 0, NULL, NULL, NONE, BACKWARD(NULL)},
+};
+
+/* Two compiled regions, the first without gradients; the loss is not compiled. Layers are for flow to tell, which here says nothing. */
+static const struct row compiled_rows[] = {
+	OPERATOR("Torch-Compiled Region: 1/0", "teacher", NONE, PHASE_OTHER, NULL, LAYER_RULE_OPERATOR),
+	OPERATOR("Torch-Compiled Region: 0/0", "net", NONE, PHASE_FORWARD, NULL, LAYER_RULE_OPERATOR),
+	OPERATOR("aten::mse_loss", NULL, 2, PHASE_FORWARD, NULL, LAYER_RULE_OPERATOR),
+	OPERATOR("aten::detach", NULL, 3, PHASE_FORWARD, NULL, LAYER_RULE_OPERATOR),
+	NODE("MseLossBackward0", 2, PHASE_BACKWARD, NULL, LAYER_RULE_NODE),
+	NODE("CompiledFunctionBackward", 1, PHASE_BACKWARD, NULL, LAYER_RULE_NODE),
+	NODE("torch::autograd::AccumulateGrad", NONE, PHASE_BACKWARD, NULL, LAYER_RULE_NODE),
+};
+
+struct program {
+	struct builder builder;
+	uint32_t queue, operations[MOST_ROWS];
+	uint64_t now;
+};
+
+static void add_row(struct program *p, const struct row *row, uint32_t operation, uint32_t step)
+{
+	const char *line = row->scope == PM_RANGE_USER ? "train (train.py:9)" : NULL;
+
+	if (row->what == RUNS || row->what == BEGINS)
+		builder_in_range(&p->builder, row->thread, p->now += 10,
+			builder_range(&p->builder, row->scope, row->name, row->module, line),
+			row->sequence == NONE ? PM_RANGE_NO_SEQUENCE : step * 100 + row->sequence,
+			row->thread == ENGINE && row->scope == PM_RANGE_OPERATOR ? 7 : 1);
+	if (row->what == RUNS || row->what == LAUNCHES || row->what == COPIES) {
+		p->now += 10;
+		builder_call(&p->builder, row->thread, p->now, p->now + 5, operation, p->queue, 0, p->now + 20, p->now + 30);
+		p->now += 40;
+	}
+	if (row->what == RUNS || row->what == END)
+		builder_in_range(&p->builder, row->thread, p->now += 10, 0, 0, 0);
+}
+
+static void read_analysis(struct program *p, struct analysis *analysis)
+{
+	struct timeline timeline;
+	struct trace trace;
+
+	builder_finish(&p->builder);
+	if (trace_parse(&trace, "t", p->builder.file.data, p->builder.file.size) < 0)
+		errx(1, "%s", trace.error);
+	CHECK(!trace.trouble, "%s", trace.trouble);
+	timeline_init(&timeline);
+	timeline_add(&timeline, &trace);
+	trace_close(&trace);
+	builder_free(&p->builder);
+	timeline_settle(&timeline);
+	analysis_init(analysis, &timeline, 1);
+}
+
+/* `call`: its number in the first step. */
+static void check_row(const struct analysis *analysis, const char *what, const struct row *row, uint32_t number, uint32_t call)
+{
+	const struct layer_list *layers = &analysis->workers[0].layers;
+	const uint32_t operation = timeline_call(&analysis->timeline, call).operation;
+	const struct layer_role *role =
+		&layers->operation_roles[operation - analysis->timeline.processes[0].first_operation];
+	const char *layer = role->part_count ? layers->items[layers->parts[role->first_part].layer].module : NULL;
+
+	CHECK(role->phase == row->phase, "%s, row %u (%s): phase %d, expected %d", what, number, row->name ? row->name : "-",
+		(int)role->phase, (int)row->phase);
+	CHECK(role->reason.phase == row->rule, "%s, row %u (%s): phase by %s, expected %s", what, number,
+		row->name ? row->name : "-", layer_rule_keys[role->reason.phase], layer_rule_keys[row->rule]);
+	CHECK(!row->layer || (layer && strcmp(layer, row->layer) == 0), "%s, row %u (%s): layer %s, expected %s", what, number,
+		row->name ? row->name : "-", layer ? layer : "none", row->layer);
+}
+
+/* Some steps of a program, read and compared. */
+static void check_program(const char *what, const struct row *rows, uint32_t count)
+{
+	struct program p = {.now = 100000};
+	struct analysis analysis;
+	uint32_t launch, copy, calls = 0;
+
+	builder_init(&p.builder);
+	p.builder.header.version = PM_VERSION_WHOLE;
+	launch = builder_function(&p.builder, "cudart LAUNCH cudaLaunchKernel int:x");
+	copy = builder_function(&p.builder, "cudart COPY cudaMemcpyAsync bytes:bytes direction:dir");
+	for (uint32_t i = 0; i < count; i++)
+		p.operations[i] = rows[i].what == COPIES ? builder_operation(&p.builder, copy, 0, (const uint64_t[]){64 + i, 1})
+							 : builder_operation(&p.builder, launch, 0, (const uint64_t[]){i});
+	p.queue = builder_queue(&p.builder, 0, 0);
+	builder_range_window(&p.builder, true, p.now);
+	for (uint32_t step = 0; step < STEPS; step++)
+		for (uint32_t i = 0; i < count; i++)
+			add_row(&p, &rows[i], p.operations[i], step);
+	read_analysis(&p, &analysis);
+	CHECK(analysis.worker_count == 1 && analysis.workers[0].iterations.count >= STEPS - 1, "%s: %zu iterations", what,
+		analysis.worker_count ? analysis.workers[0].iterations.count : 0);
+	for (uint32_t i = 0; i < count && analysis.worker_count; i++)
+		if (rows[i].what != BEGINS && rows[i].what != END)
+			check_row(&analysis, what, &rows[i], i, calls++);
+	analysis_free(&analysis);
+}
+
+static void check_with_step(const char *what, const struct row *rows, uint32_t count)
+{
+	const uint32_t more = sizeof(step_rows) / sizeof(*step_rows);
+	struct row all[MOST_ROWS];
+
+	memcpy(all, rows, count * sizeof(*rows));
+	memcpy(all + count, step_rows, sizeof(step_rows));
+	check_program(what, all, count + more);
+}
+
+int main(void)
+{
+	check_program("eager", eager_rows, sizeof(eager_rows) / sizeof(*eager_rows));
+	check_with_step("sharded", sharded_rows, sizeof(sharded_rows) / sizeof(*sharded_rows));
+	check_with_step("compiled", compiled_rows, sizeof(compiled_rows) / sizeof(*compiled_rows));
+	return check_end();
+}
