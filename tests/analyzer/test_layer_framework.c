@@ -60,20 +60,25 @@ static const struct row eager_rows[] = {
 	OPERATOR("aten::linear", "net.0", 1, FORWARD("net.0")),
 	OPERATOR("aten::relu", "net.1", 2, FORWARD("net.0")),
 	OPERATOR("aten::zeros_like", "net", NONE, FORWARD("net.0")), /* between what goes back */
-	OPERATOR("CheckpointFunction", "net.2", 3, FORWARD("net.0")),
-	OPERATOR("aten::layer_norm", "net.3", 4, FORWARD("net.3")),
-	OPERATOR("aten::mse_loss", NULL, 5, FORWARD("net.3")),
-	OPERATOR("aten::detach", NULL, 6, FORWARD("net.3")),
+	{MAIN, BEGINS, PM_RANGE_OPERATOR, "aten::expand", "net.1", 3, FORWARD(NULL)}, /* launches nothing */
+	{MAIN, END, 0, NULL, NULL, NONE, FORWARD(NULL)},
+	OPERATOR("aten::argmax", "net.1", NONE, FORWARD("net.3")),
+	OPERATOR("CheckpointFunction", "net.2", 4, FORWARD("net.0")),
+	OPERATOR("aten::layer_norm", "net.3", 5, FORWARD("net.3")),
+	OPERATOR("aten::mse_loss", NULL, 6, FORWARD("net.3")),
+	OPERATOR("aten::detach", NULL, 7, FORWARD("net.3")),
 	OPERATOR("aten::ones_like", NULL, NONE, PHASE_BACKWARD, "net.3", LAYER_RULE_OPERATOR),
-	NODE("MseLossBackward0", 5, BACKWARD("net.3")),
-	NODE("NativeLayerNormBackward0", 4, BACKWARD("net.3")),
+	NODE("MseLossBackward0", 6, BACKWARD("net.3")),
+	NODE("NativeLayerNormBackward0", 5, BACKWARD("net.3")),
 	NODE("torch::autograd::AccumulateGrad", NONE, BACKWARD("net.3")),
-	{ENGINE, BEGINS, PM_RANGE_NODE, "CheckpointFunctionBackward", NULL, 3, BACKWARD(NULL)},
+	{ENGINE, BEGINS, PM_RANGE_NODE, "CheckpointFunctionBackward", NULL, 4, BACKWARD(NULL)},
 	{ENGINE, RUNS, PM_RANGE_OPERATOR, "aten::linear", "net.2.0", 90, PHASE_BACKWARD, "net.2.0", LAYER_RULE_AGAIN},
 	{ENGINE, END, 0, NULL, NULL, NONE, BACKWARD(NULL)},
+	NODE("ExpandBackward0", 3, BACKWARD("net.0")),
 	NODE("ReluBackward0", 2, BACKWARD("net.0")),
 	NODE("AddmmBackward0", 1, BACKWARD("net.0")),
 	OPERATOR("aten::_foreach_norm", NULL, NONE, UPDATE),
+	OPERATOR("aten::div", NULL, 8, UPDATE), /* gradients are recorded, and of none there is a node */
 	USER("Optimizer.step#SGD.step"),
 	OPERATOR("aten::_foreach_add_", NULL, NONE, UPDATE),
 	{MAIN, END, 0, NULL, NULL, NONE, UPDATE},
@@ -107,12 +112,13 @@ static const struct row sharded_rows[] = {
 	{ENGINE, END, 0, NULL, NULL, NONE, BACKWARD(NULL)},
 };
 
-/* Two compiled regions, the first without gradients; the loss is not compiled. Layers are for flow to tell, which here says nothing. */
+/* Three compiled regions, the first and the last without gradients; the loss is not compiled. Layers are for flow to tell, which here says nothing. */
 static const struct row compiled_rows[] = {
 	OPERATOR("Torch-Compiled Region: 1/0", "teacher", NONE, PHASE_OTHER, NULL, LAYER_RULE_OPERATOR),
 	OPERATOR("Torch-Compiled Region: 0/0", "net", NONE, PHASE_FORWARD, NULL, LAYER_RULE_OPERATOR),
 	OPERATOR("aten::mse_loss", NULL, 2, PHASE_FORWARD, NULL, LAYER_RULE_OPERATOR),
 	OPERATOR("aten::detach", NULL, 3, PHASE_FORWARD, NULL, LAYER_RULE_OPERATOR),
+	OPERATOR("Torch-Compiled Region: 2/0", "judge", NONE, PHASE_OTHER, NULL, LAYER_RULE_OPERATOR),
 	NODE("MseLossBackward0", 2, PHASE_BACKWARD, NULL, LAYER_RULE_NODE),
 	NODE("CompiledFunctionBackward", 1, PHASE_BACKWARD, NULL, LAYER_RULE_NODE),
 	NODE("torch::autograd::AccumulateGrad", NONE, PHASE_BACKWARD, NULL, LAYER_RULE_NODE),
