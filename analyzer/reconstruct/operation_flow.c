@@ -306,6 +306,30 @@ static bool is_host_side(bool is_copy, uint64_t direction, enum pm_value type)
 	return direction == 0 || (type == PM_VALUE_READS) == (direction == 1);
 }
 
+/* Are they queries, keys and values, or the gradients of those? */
+static bool is_attended(const char *label)
+{
+	static const char *const labels[] = {"q_ptr", "k_ptr", "v_ptr"};
+
+	for (size_t i = 0; i < sizeof(labels) / sizeof(*labels); i++)
+		if (strcmp(label + (label[0] == 'd'), labels[i]) == 0)
+			return true;
+	return false;
+}
+
+/* Queries, keys and values that overlap are columns of one tensor, which one product has made: it is known by its address. */
+static void join_attended(struct flow *flow)
+{
+	for (uint32_t i = 0; i < flow->access_count; i++)
+		for (uint32_t j = 0; j < flow->access_count && is_attended(flow->accesses[i].label); j++) {
+			struct flow_access *one = &flow->accesses[i], *other = &flow->accesses[j];
+
+			if (other->address < one->address && one->mode == other->mode && is_attended(other->label) &&
+				overlap(one, other))
+				one->address = other->address;
+		}
+}
+
 static void list_accesses(const struct timeline *timeline, const struct timeline_operation *operation,
 	struct flow *flow, struct arena *arena)
 {
@@ -349,6 +373,7 @@ static void list_accesses(const struct timeline *timeline, const struct timeline
 										 : FLOW_WRITE;
 		flow->access_count++;
 	}
+	join_attended(flow);
 	for (uint32_t i = 0; i < flow->access_count; i++)
 		for (uint32_t j = 0; j < flow->access_count && flow->accesses[i].mode == FLOW_WRITE; j++)
 			if (flow->accesses[j].mode == FLOW_READ &&
