@@ -15,19 +15,18 @@ bool layer_is_sure(const struct layer_assign *assign, uint32_t step)
 	case LAYER_RULE_PARAMETER:
 	case LAYER_RULE_CAST:
 	case LAYER_RULE_SIBLING:
-	case LAYER_RULE_PARTNER:
 		return assign->layers[step] != LAYER_NONE;
 	default:
 		return false;
 	}
 }
 
-/* Of what libraries compute it is known what they write; of a kernel only what memory it is given. */
+/* By what is written and read beside weights: memory that may have been something else's before. */
 static bool is_guess(const struct layer_assign *assign, uint32_t step)
 {
 	switch (assign->reasons[step].layer) {
 	case LAYER_RULE_GRADIENT:
-		return graph_flow(&assign->graph, step)->kind == PM_KIND_LAUNCH;
+	case LAYER_RULE_PARTNER:
 	case LAYER_RULE_SOURCE:
 	case LAYER_RULE_SINK:
 	case LAYER_RULE_MODULE:
