@@ -29,7 +29,7 @@ static const struct column call_columns[] = {COLUMN(imported_calls, begin_ns), C
 	COLUMN(imported_calls, name), COLUMN(imported_calls, thread), COLUMN(imported_calls, correlation)};
 static const struct column span_columns[] = {COLUMN(imported_spans, begin_ns), COLUMN(imported_spans, end_ns),
 	COLUMN(imported_spans, name), COLUMN(imported_spans, thread), COLUMN(imported_spans, step),
-	COLUMN(imported_spans, sequence), COLUMN(imported_spans, external), COLUMN(imported_spans, shapes),
+	COLUMN(imported_spans, sequence), COLUMN(imported_spans, forward), COLUMN(imported_spans, external), COLUMN(imported_spans, shapes),
 	COLUMN(imported_spans, kind)};
 
 static void **column_of(void *table, const struct column *column)
@@ -105,6 +105,7 @@ uint32_t imported_add_span(struct imported *imported)
 
 	spans->step[span] = -1;
 	spans->sequence[span] = -1;
+	spans->forward[span] = 0;
 	spans->external[span] = 0;
 	spans->shapes[span] = 0;
 	return span;

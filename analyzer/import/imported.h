@@ -102,6 +102,7 @@ struct imported_spans {
 	uint32_t *thread;
 	int32_t *step;      /* that it is of, as the data says; -1 */
 	int64_t *sequence;  /* number that an operator's backward half shares with its forward one; -1 */
+	int64_t *forward;   /* of a backward half: the framework's number for the thread of the forward one; 0: none */
 	uint64_t *external; /* an operator's own number; 0: none */
 	uint32_t *
 		shapes; /* of an operator (imported_keyword_shaped): "[[32, 3, 8, 8], [6, 3, 5, 5]]", or "" */

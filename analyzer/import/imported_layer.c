@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LONGEST_PATH 4000
-
 /* A trace that shows no end of a pass would have layers without end. */
 #define MOST_LAYERS 4000
 
@@ -28,12 +26,6 @@ struct kind {
 	size_t seen; /* how many this pass has had */
 };
 
-struct owner {
-	int64_t sequence;
-	uint32_t span;
-	bool again; /* done again for the backward pass */
-};
-
 struct finder {
 	struct imported_places *places;
 	struct kind *kinds;
@@ -42,65 +34,18 @@ struct finder {
 	bool over;            /* the pass: what comes next is another */
 	uint32_t current;     /* layer of the last operator that is one */
 	uint32_t *behind;     /* by thread: layer of the last backward operator with a number */
-	struct owner *owners; /* forward operators, as compare_owners orders them */
-	size_t owner_count;
-	uint32_t *paths; /* by span of a module: string of its path */
 	uint32_t
 		again_back; /* the backward operator in which work is done again, and how many layers of it */
 	uint32_t again_count;
 };
 
-static int compare_owners(const void *a, const void *b)
+/* The operator that made a node: the one with its number, which all of a profiler's are there to have. */
+static uint32_t owner_of(const struct imported_places *places, uint32_t back)
 {
-	const struct owner *one = a, *other = b;
+	const int64_t *sequence = places->imported->spans.sequence;
+	const uint32_t owner = imported_place_origin(places, back);
 
-	if (one->again != other->again)
-		return one->again ? 1 : -1;
-	if (one->sequence != other->sequence)
-		return one->sequence < other->sequence ? -1 : 1;
-	return one->span < other->span ? -1 : one->span > other->span;
-}
-
-static void find_owners(struct finder *finder)
-{
-	const struct imported_places *places = finder->places;
-	const struct imported_spans *spans = &places->imported->spans;
-
-	finder->owners = mem_alloc(spans->count, sizeof(*finder->owners));
-	for (uint32_t i = 0; i < spans->count; i++)
-		if (spans->sequence[i] >= 0 && imported_place_operates(places, i) &&
-			!(imported_place_word(places, i)->flags & IMPORTED_KEYWORD_BACKWARD))
-			finder->owners[finder->owner_count++] = (struct owner){
-				spans->sequence[i], i, places->places[i].flags & IMPORTED_PLACE_AGAIN};
-	qsort(finder->owners, finder->owner_count, sizeof(*finder->owners), compare_owners);
-}
-
-/*
- * The forward operator with the number of a backward one: several have it, as the number goes up only with an
- * operator that has a gradient. That is the last of them before. Spans are in order of begin. Each thread
- * counts for itself: work done again has the numbers of the thread that does it, and only what is nested in
- * there means those.
- */
-static uint32_t owner_of(const struct finder *finder, uint32_t back)
-{
-	const struct imported_spans *spans = &finder->places->imported->spans;
-	/* Nested in another one's work, which does a part of the net again. */
-	const struct owner wanted = {spans->sequence[back], back,
-		spans->sequence[finder->places->places[back].outer] != spans->sequence[back]};
-	const struct owner *found;
-	size_t low = 0, high = finder->owner_count;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (compare_owners(&finder->owners[middle], &wanted) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	found = &finder->owners[low - (low > 0)];
-	return low > 0 && found->sequence == wanted.sequence && found->again == wanted.again ? found->span
-											     : IMPORTED_NONE;
+	return owner != IMPORTED_NONE && sequence[owner] == sequence[back] ? owner : IMPORTED_NONE;
 }
 
 /* Does the operator add a number, as far as its shapes say? */
@@ -125,13 +70,12 @@ static void mark_sum(struct imported_places *places, uint32_t owner)
 }
 
 /* What the backward pass tells of forward operators. */
-static void mark_owners(struct finder *finder)
+static void mark_owners(struct imported_places *places)
 {
-	struct imported_places *places = finder->places;
 	const struct imported *imported = places->imported;
 
 	for (uint32_t i = 0; i < imported->spans.count; i++) {
-		uint32_t owner = places->places[i].back == i ? owner_of(finder, i) : IMPORTED_NONE;
+		uint32_t owner = places->places[i].back == i ? owner_of(places, i) : IMPORTED_NONE;
 
 		if (owner == IMPORTED_NONE)
 			continue;
@@ -139,29 +83,6 @@ static void mark_owners(struct finder *finder)
 		if (strstr(imported->strings.items[imported->spans.name[i]], "AddBackward"))
 			mark_sum(places, owner);
 	}
-}
-
-/* "ResNet_0.Sequential_1.Conv2d_3" of a module's span, or 0. */
-static uint32_t path_of(struct finder *finder, uint32_t module)
-{
-	struct imported *imported = finder->places->imported;
-	const struct imported_place *places = finder->places->places;
-	uint32_t outer, prefix;
-	const char *name;
-
-	if (module == IMPORTED_NONE)
-		return 0;
-	if (finder->paths[module])
-		return finder->paths[module];
-	outer = places[module].parent == IMPORTED_NONE ? IMPORTED_NONE : places[places[module].parent].module;
-	prefix = path_of(finder, outer);
-	name = imported->strings.items[imported->spans.name[module]];
-	if (strncmp(name, "nn.Module:", 10) == 0)
-		name += 10 + strspn(name + 10, " ");
-	/* However deep they are nested. */
-	if (prefix && strlen(imported->strings.items[prefix]) < LONGEST_PATH)
-		name = arena_format(&imported->strings.arena, "%s.%s", imported->strings.items[prefix], name);
-	return finder->paths[module] = intern_text(&imported->strings, name, strlen(name));
 }
 
 static struct kind *kind_of(struct finder *finder, const char *name)
@@ -189,7 +110,9 @@ static uint32_t layer_at(struct finder *finder, uint32_t span)
 				   ? "add"
 				   : imported_place_word(places, span)->kind;
 	struct kind *kind = kind_of(finder, name);
-	uint32_t module = path_of(finder, places->places[span].module), text;
+	uint32_t module = places->places[span].module, text;
+
+	module = module == IMPORTED_NONE ? 0 : places->paths[module];
 
 	for (size_t i = 0; i < kind->count && kind->seen < kind->count; i++) {
 		size_t place = (kind->next + i) % kind->count;
@@ -225,7 +148,7 @@ static uint32_t layer_again(struct finder *finder, uint32_t span)
 		finder->again_count = 0;
 	}
 	count = finder->again_count++;
-	owner = owner_of(finder, back);
+	owner = owner_of(places, back);
 	if (owner == IMPORTED_NONE)
 		return 0;
 	for (uint32_t i = owner + 1; i < spans->count && spans->begin_ns[i] <= spans->end_ns[owner]; i++)
@@ -247,7 +170,7 @@ static uint32_t backward_layer(struct finder *finder, uint32_t span)
 		return place->anchor == IMPORTED_NONE ? 0 : places->layers[place->anchor];
 	}
 	if (place->back == span) {
-		owner = owner_of(finder, span);
+		owner = owner_of(places, span);
 		finder->behind[thread] = owner == IMPORTED_NONE ? 0 : places->layers[owner];
 	}
 	return place->back != IMPORTED_NONE && place->back != span ? places->layers[place->back]
@@ -278,12 +201,8 @@ static void take_span(struct finder *finder, uint32_t span)
 	struct imported_places *places = finder->places;
 	const struct imported_place *place = &places->places[span];
 
-	if (!imported_place_speaks(places, span)) {
-		/* Outer ones first: none has far to go. */
-		if (place->module == span && (place->flags & IMPORTED_PLACE_BUSY))
-			path_of(finder, span);
+	if (!imported_place_speaks(places, span))
 		return;
-	}
 	if (imported_place_word(places, span)->flags & (IMPORTED_KEYWORD_STEP | IMPORTED_KEYWORD_LOADER)) {
 		finder->over = true;
 		finder->current = 0;
@@ -306,15 +225,11 @@ void imported_layers_find(struct imported_places *places)
 	struct finder finder = {.places = places, .pass = 1, .again_back = IMPORTED_NONE};
 
 	finder.behind = mem_alloc(imported->thread_count, sizeof(*finder.behind));
-	finder.paths = mem_alloc(imported->spans.count, sizeof(*finder.paths));
-	find_owners(&finder);
-	mark_owners(&finder);
+	mark_owners(places);
 	for (uint32_t i = 0; i < imported->spans.count; i++)
 		take_span(&finder, i);
 	for (size_t i = 0; i < finder.kind_count; i++)
 		free(finder.kinds[i].items);
 	free(finder.kinds);
 	free(finder.behind);
-	free(finder.paths);
-	free(finder.owners);
 }

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LONGEST_PATH 4000
+
 /* Closes what of a thread does not reach around the stretch. Times of some traces are whole microseconds:
  * what is in a span may begin when it ends, and end a little behind it. */
 static uint32_t innermost(
@@ -19,33 +21,55 @@ static uint32_t innermost(
 	return open;
 }
 
-/* Operators that no formula of a gradient uses: those that people call. */
-static bool is_entry(const char *name)
+/* "ResNet_0.Sequential_1.Conv2d_3" of a module's span; 0: of none. Outer ones are known when inner ones come. */
+static uint32_t path_of(struct imported_places *places, uint32_t span)
 {
-	static const char *const entries[] = {"aten::conv1d", "aten::conv2d", "aten::conv3d", "aten::linear",
-		"aten::batch_norm", "aten::layer_norm", "aten::group_norm", "aten::embedding",
-		"aten::dropout", "aten::scaled_dot_product_attention"};
+	struct imported *imported = places->imported;
+	const struct imported_place *place = &places->places[span];
+	const uint32_t outer = place->parent == IMPORTED_NONE ? IMPORTED_NONE : places->places[place->parent].module;
+	const uint32_t prefix = outer == IMPORTED_NONE ? 0 : places->paths[outer];
+	const char *name = imported->strings.items[imported->spans.name[span]];
 
-	for (size_t i = 0; i < sizeof(entries) / sizeof(*entries); i++)
-		if (strcmp(name, entries[i]) == 0)
-			return true;
-	return false;
+	if (strncmp(name, "nn.Module:", 10) == 0)
+		name += 10 + strspn(name + 10, " ");
+	/* However deep they are nested. */
+	if (prefix && strlen(imported->strings.items[prefix]) < LONGEST_PATH)
+		name = arena_format(&imported->strings.arena, "%s.%s", imported->strings.items[prefix], name);
+	return intern_text(&imported->strings, name, strlen(name));
 }
 
-/* Is it forward work that is done again? Such operators have numbers of their own, which those of a gradient
- * have not. */
-static bool is_again(const struct imported_places *places, uint32_t span, const struct imported_place *outer)
+/* What a span inherits from the one around it. */
+static void place_span(struct imported_places *places, uint32_t span, uint32_t parent)
 {
-	const struct imported_spans *spans = &places->imported->spans;
-	const struct intern *strings = &places->imported->strings;
+	static const struct imported_place outside = {.top = IMPORTED_NONE,
+		.anchor = IMPORTED_NONE,
+		.back = IMPORTED_NONE,
+		.module = IMPORTED_NONE,
+		.label = IMPORTED_NONE};
+	struct imported_place *place = &places->places[span];
 
-	if (!outer || outer->back == IMPORTED_NONE || spans->sequence[span] < 0)
-		return false;
-	return is_entry(strings->items[spans->name[span]]) ||
-	       strstr(strings->items[spans->name[outer->back]], "Checkpoint");
+	*place = parent == IMPORTED_NONE ? outside : places->places[parent];
+	place->parent = parent;
+	place->flags = 0;
+	if (places->imported->spans.kind[span] != IMPORTED_MODULE)
+		return;
+	places->paths[span] = path_of(places, span);
+	place->module = span;
 }
 
-static void place_operator(struct imported_places *places, uint32_t span, const struct imported_place *outer)
+static uint8_t flags_of(const struct imported_places *places, uint32_t span)
+{
+	switch (framework_word_in(places->framework, places->ranges.of_span[span]).place) {
+	case FRAMEWORK_BACKWARD:
+		return IMPORTED_PLACE_BACKWARD;
+	case FRAMEWORK_AGAIN:
+		return IMPORTED_PLACE_BACKWARD | IMPORTED_PLACE_AGAIN;
+	default:
+		return 0;
+	}
+}
+
+static void place_operator(struct imported_places *places, uint32_t span)
 {
 	const struct imported_keyword *word = imported_place_word(places, span);
 	struct imported_place *place = &places->places[span];
@@ -55,43 +79,61 @@ static void place_operator(struct imported_places *places, uint32_t span, const 
 	if (word->flags & IMPORTED_KEYWORD_BACKWARD) {
 		place->flags = IMPORTED_PLACE_BACKWARD;
 		place->anchor = IMPORTED_NONE;
-		if (places->imported->spans.sequence[span] >= 0) {
+		if (places->imported->spans.sequence[span] >= 0)
 			place->back = span;
-			if (place->outer == IMPORTED_NONE)
-				place->outer = span;
-		} else if (word->flags & IMPORTED_KEYWORD_ADDS_UP)
+		else if (word->flags & IMPORTED_KEYWORD_ADDS_UP)
 			place->back = IMPORTED_NONE;
-		return;
-	}
-	if ((place->flags & IMPORTED_PLACE_BACKWARD) && is_again(places, span, outer))
-		place->flags |= IMPORTED_PLACE_AGAIN;
-	if (word->kind && place->anchor == IMPORTED_NONE &&
-		(!(place->flags & IMPORTED_PLACE_BACKWARD) || (place->flags & IMPORTED_PLACE_AGAIN)))
+	} else if (word->kind && place->anchor == IMPORTED_NONE &&
+		   (!(place->flags & IMPORTED_PLACE_BACKWARD) || (place->flags & IMPORTED_PLACE_AGAIN))) {
 		place->anchor = span;
+	}
 }
 
-static void place_span(struct imported_places *places, uint32_t span, uint32_t parent)
+/* What a span is by its own name and by what the framework says of it. */
+static void understand_span(struct imported_places *places, uint32_t span)
 {
-	static const struct imported_place outside = {.top = IMPORTED_NONE,
-		.anchor = IMPORTED_NONE,
-		.back = IMPORTED_NONE,
-		.outer = IMPORTED_NONE,
-		.module = IMPORTED_NONE,
-		.label = IMPORTED_NONE};
-	const struct imported_place *outer = parent == IMPORTED_NONE ? NULL : &places->places[parent];
 	struct imported_place *place = &places->places[span];
+	const struct imported_place *outer = place->parent == IMPORTED_NONE ? NULL : &places->places[place->parent];
 
-	*place = outer ? *outer : outside;
-	place->parent = parent;
-	place->flags &= IMPORTED_PLACE_BACKWARD | IMPORTED_PLACE_AGAIN;
-	if (!imported_place_speaks(places, span)) {
-		place->module = places->imported->spans.kind[span] == IMPORTED_MODULE ? span : place->module;
-		return;
+	if (outer) {
+		place->top = outer->top;
+		place->anchor = outer->anchor;
+		place->back = outer->back;
+		place->label = outer->label;
+		place->flags |= outer->flags & (IMPORTED_PLACE_BACKWARD | IMPORTED_PLACE_AGAIN);
 	}
-	if (imported_place_word(places, span)->label)
+	if (!imported_place_speaks(places, span))
+		return;
+	if (imported_place_word(places, span)->label) {
 		place->label = span;
-	else if (imported_place_operates(places, span))
-		place_operator(places, span, outer);
+	} else if (imported_place_operates(places, span)) {
+		place->flags |= places->framework ? flags_of(places, span) : 0;
+		place_operator(places, span);
+	}
+}
+
+uint32_t imported_place_origin(const struct imported_places *places, uint32_t span)
+{
+	const uint32_t range = places->ranges.of_span[span];
+	const struct framework_word word = framework_word_in(places->framework, range);
+
+	return word.place == FRAMEWORK_BACKWARD && word.origin != TIMELINE_NO_RANGE ? places->ranges.spans[word.origin]
+										    : IMPORTED_NONE;
+}
+
+static void find_ranges(struct imported_places *places)
+{
+	const size_t count = places->imported->spans.count;
+	uint32_t *parents = mem_alloc(count, sizeof(*parents)), *modules = mem_alloc(count, sizeof(*modules));
+
+	for (size_t i = 0; i < count; i++) {
+		parents[i] = places->places[i].parent;
+		modules[i] = places->places[i].module == IMPORTED_NONE ? 0 : places->paths[places->places[i].module];
+	}
+	imported_ranges_find(&places->ranges, places->imported, parents, modules);
+	places->framework = framework_read(&places->ranges.timeline, &places->ranges.process);
+	free(parents);
+	free(modules);
 }
 
 static int compare_launches(const void *a, const void *b)
@@ -253,6 +295,7 @@ void imported_places_init(struct imported_places *places, struct imported *impor
 	places->places = mem_alloc(imported->spans.count, sizeof(*places->places));
 	places->engine = mem_alloc(imported->thread_count, sizeof(*places->engine));
 	places->layers = mem_alloc(imported->spans.count, sizeof(*places->layers));
+	places->paths = mem_alloc(imported->spans.count, sizeof(*places->paths));
 	for (size_t i = 0; i < imported->spans.count; i++) {
 		struct imported_keyword *word = &places->words[imported->spans.name[i]];
 
@@ -262,6 +305,9 @@ void imported_places_init(struct imported_places *places, struct imported *impor
 	}
 	find_launches(places);
 	sweep(places);
+	find_ranges(places);
+	for (uint32_t i = 0; i < imported->spans.count; i++)
+		understand_span(places, i);
 	find_engines(places);
 }
 
@@ -272,5 +318,8 @@ void imported_places_free(struct imported_places *places)
 	free(places->launches);
 	free(places->engine);
 	free(places->layers);
+	free(places->paths);
+	framework_free(places->framework);
+	imported_ranges_free(&places->ranges);
 	memset(places, 0, sizeof(*places));
 }

@@ -6,6 +6,7 @@
 #define IMPORT_IMPORTED_PLACE_H
 
 #include "imported_keyword.h"
+#include "imported_range.h"
 
 #define IMPORTED_PLACE_BACKWARD \
 	1u                      /* in an operator of the backward pass, or in a thread that does only that */
@@ -22,7 +23,6 @@ struct imported_place {
 	uint32_t top;    /* the outermost operator */
 	uint32_t anchor; /* the outermost operator that is a layer of its own */
 	uint32_t back;   /* the innermost operator of the backward pass that has a sequence number */
-	uint32_t outer;  /* the outermost such one */
 	uint32_t module; /* the innermost module */
 	uint32_t label;  /* the innermost stretch whose name says a phase */
 	uint8_t flags;
@@ -45,6 +45,9 @@ struct imported_places {
 	size_t launch_count;
 	bool *engine;     /* by thread: does only backward work */
 	uint32_t *layers; /* by span of an operator: string of the layer, or 0 */
+	uint32_t *paths;  /* by span of a module: string of its path */
+	struct imported_ranges ranges;
+	struct framework *framework; /* what they say, or NULL */
 };
 
 void imported_places_init(struct imported_places *places, struct imported *imported, uint32_t worker);
@@ -81,6 +84,9 @@ static inline const struct imported_place *imported_place_of(
 {
 	return launch->span == IMPORTED_NONE ? NULL : &places->places[launch->span];
 }
+
+/* The operator that made the node of the backward pass which the span is, or is in; IMPORTED_NONE: it is not known. */
+uint32_t imported_place_origin(const struct imported_places *places, uint32_t span);
 
 /* Fills `layers`: imported_layer.c. */
 void imported_layers_find(struct imported_places *places);

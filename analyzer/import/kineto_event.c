@@ -334,6 +334,9 @@ static void take_operator(struct kineto_reader *reader, const struct kineto_even
 		if (JSON_IS(key, "Sequence number")) {
 			if (!json_integer(value, &spans->sequence[span]))
 				spans->sequence[span] = -1;
+		} else if (JSON_IS(key, "Fwd thread id")) {
+			if (!json_integer(value, &spans->forward[span]))
+				spans->forward[span] = 0;
 		} else if (JSON_IS(key, "External id")) {
 			spans->external[span] = unsigned_at(value);
 		} else if (shaped && behind && *value == '[' && JSON_IS(key, "Input Dims")) {

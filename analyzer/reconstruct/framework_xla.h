@@ -5,7 +5,7 @@
 #ifndef RECONSTRUCT_FRAMEWORK_XLA_H
 #define RECONSTRUCT_FRAMEWORK_XLA_H
 
-#include "framework.h"
+#include "timeline/framework.h"
 #include "hlo.h"
 
 struct xla;

@@ -1,6 +1,6 @@
 /* What PyTorch says: see framework.h. */
 #include "framework.h"
-#include "framework_xla.h"
+#include "reconstruct/framework_xla.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,12 +21,13 @@ struct framework {
 	const struct timeline *timeline;
 	const struct timeline_process *process;
 	const struct timeline_range *ranges;
-	struct maker *makers; /* by thread, then order of begin: numbers do not fall */
+	struct maker *makers; /* by thread, number, and order of begin */
 	size_t maker_count, maker_room;
 	uint32_t *numbered;  /* by range: the last node with a number in its thread, up to it; TIMELINE_NO_RANGE: none */
 	const char **owners; /* modules that have parameters, in order of texts */
 	size_t owner_count, owner_room;
-	struct xla *xla; /* NULL: it says nothing */
+	struct xla *xla;     /* NULL: it says nothing */
+	bool *makes;         /* by range: the next operator of the thread has a greater number, so there is a node of it */
 };
 
 static const struct timeline_range_name *name_of(const struct framework *f, uint32_t range)
@@ -84,6 +85,13 @@ static bool is_compiled(const char *name)
 static bool is_node(const struct framework *f, uint32_t range)
 {
 	return name_of(f, range)->scope == PM_RANGE_NODE;
+}
+
+static bool is_within(const struct framework *f, uint32_t range, uint32_t outer)
+{
+	while (range != TIMELINE_NO_RANGE && range > outer)
+		range = f->ranges[range].parent;
+	return range == outer;
 }
 
 /* ---- which operator made a node ---- */
@@ -162,6 +170,16 @@ static void keep_numbered(struct framework *f)
 	f->maker_count = kept;
 }
 
+/* The maker after it that is not within it: of an operator's own operators some recorders tell too. */
+static size_t after_maker(const struct framework *f, size_t maker)
+{
+	size_t next = maker + 1;
+
+	while (next < f->maker_count && is_within(f, f->makers[next].range, f->makers[maker].range))
+		next++;
+	return next;
+}
+
 static void find_makers(struct framework *f)
 {
 	for (uint32_t i = 0; i < f->process->range_count; i++)
@@ -178,12 +196,21 @@ static void find_makers(struct framework *f)
 											: f->makers[i - 1].sequence;
 	number_regions(f);
 	keep_numbered(f);
-	for (size_t i = 0; i + 1 < f->maker_count; i++)
-		f->makers[i].makes |= f->makers[i + 1].thread == f->makers[i].thread &&
-				      f->makers[i + 1].sequence > f->makers[i].sequence;
+	f->makes = mem_alloc(f->process->range_count, sizeof(*f->makes));
+	for (size_t i = 0; i < f->maker_count; i++) {
+		const struct maker *next = &f->makers[after_maker(f, i)];
+
+		f->makes[f->makers[i].range] =
+			f->makers[i].makes ||
+			(next < f->makers + f->maker_count && next->thread == f->makers[i].thread &&
+				next->sequence > f->makers[i].sequence);
+	}
+	if (f->maker_count)
+		qsort(f->makers, f->maker_count, sizeof(*f->makers), compare_numbers);
 }
 
-/* The thread's last with a number that is not greater, begun before the node; NULL: it was not recorded. */
+/* The thread's last with a number that is not greater, begun before the node; NULL: it was not recorded. Numbers do not
+ * fall, but where they do, that of the greatest number. */
 static const struct maker *maker_of(const struct framework *f, uint32_t node)
 {
 	const struct timeline_range *range = &f->ranges[node];
@@ -199,19 +226,10 @@ static const struct maker *maker_of(const struct framework *f, uint32_t node)
 		else
 			high = middle;
 	}
-	if (low == 0 || f->makers[low - 1].thread != range->framework_thread ||
+	while (low > 0 && f->makers[low - 1].thread == range->framework_thread &&
 		f->ranges[f->makers[low - 1].range].begin_ns > range->begin_ns)
-		return NULL;
-	return &f->makers[low - 1];
-}
-
-static bool makes_nodes(const struct framework *f, uint32_t range)
-{
-	const struct maker key = {.range = range, .thread = f->ranges[range].framework_thread};
-	const struct maker *found =
-		f->maker_count ? bsearch(&key, f->makers, f->maker_count, sizeof(key), compare_makers) : NULL;
-
-	return found && found->makes;
+		low--;
+	return low > 0 && f->makers[low - 1].thread == range->framework_thread ? &f->makers[low - 1] : NULL;
 }
 
 /* A node without a number puts a gradient where its parameter's is (AccumulateGrad): the work of the node before it in
@@ -373,6 +391,7 @@ void framework_free(struct framework *framework)
 	free(framework->numbered);
 	free(framework->owners);
 	xla_free(framework->xla);
+	free(framework->makes);
 	free(framework);
 }
 
@@ -420,12 +439,42 @@ static uint32_t node_around(const struct framework *f, uint32_t range)
 	return TIMELINE_NO_RANGE;
 }
 
+/* Operators that people call, and no formula of a gradient. */
+static bool is_called_by_people(const char *name)
+{
+	static const char *const operators[] = {"aten::conv1d", "aten::conv2d", "aten::conv3d", "aten::linear",
+		"aten::batch_norm", "aten::layer_norm", "aten::group_norm", "aten::embedding", "aten::dropout",
+		"aten::scaled_dot_product_attention", NULL};
+	const char *const *word = operators;
+
+	while (*word && strcmp(*word, name) != 0)
+		word++;
+	return *word;
+}
+
+/* Is the operator, in the node, or one around it forward work that is done again? It has a module, or else a number, as
+ * those of a gradient have not. */
+static bool is_again(const struct framework *f, uint32_t range, uint32_t node)
+{
+	const bool checkpoints = strstr(name_of(f, node)->name, "Checkpoint");
+
+	for (; range != TIMELINE_NO_RANGE && !framework_goes_back(name_of(f, range)); range = f->ranges[range].parent) {
+		const struct timeline_range_name *name = name_of(f, range);
+
+		if (name->scope == PM_RANGE_OPERATOR &&
+			(name->module || (f->ranges[range].sequence != PM_RANGE_NO_SEQUENCE &&
+						 (checkpoints || is_called_by_people(name->name)))))
+			return true;
+	}
+	return false;
+}
+
 static struct framework_word operator_word(const struct framework *f, uint32_t range)
 {
 	const struct timeline_range_name *name = name_of(f, range);
 	struct framework_word word = {.module = name->module, .says = name->name, .origin = range};
 
-	if (makes_nodes(f, range))
+	if (f->makes[range])
 		word.place = FRAMEWORK_FORWARD;
 	else if (f->ranges[range].sequence == PM_RANGE_NO_SEQUENCE)
 		word.place = FRAMEWORK_NO_GRADIENTS;
@@ -454,7 +503,7 @@ static struct framework_word word_of(const struct framework *f, uint32_t range)
 		if (name->scope == PM_RANGE_OPERATOR && word.place == FRAMEWORK_SILENT) {
 			word = operator_word(f, range);
 			node = node_around(f, f->ranges[range].parent);
-			if (node != TIMELINE_NO_RANGE && !name->module)
+			if (node != TIMELINE_NO_RANGE && !is_again(f, range, node))
 				return backward_word(f, node);
 			if (node != TIMELINE_NO_RANGE)
 				word.place = FRAMEWORK_AGAIN;
@@ -483,16 +532,10 @@ static enum framework_shard shard_of(const struct framework *f, uint32_t range)
 	return shard;
 }
 
-struct framework_word framework_word(struct framework *framework, uint32_t call)
+struct framework_word framework_word_in(const struct framework *framework, uint32_t range)
 {
-	const struct timeline_call item = timeline_call(framework->timeline, call);
-	const uint32_t range =
-		timeline_range_at(framework->timeline, framework->process, item.thread, item.begin_ns);
-	struct framework_word word;
+	struct framework_word word = word_of(framework, range);
 
-	if (framework->xla && xla_word(framework->xla, call, range, &word))
-		return word;
-	word = word_of(framework, range);
 	word.owns = owns(framework, word.module);
 	word.weighs = takes_weights(word.says) || is_product(word.says);
 	word.creates = creates(word.says);
@@ -503,4 +546,16 @@ struct framework_word framework_word(struct framework *framework, uint32_t call)
 	for (uint32_t r = range; r != TIMELINE_NO_RANGE && !word.compiled; r = framework->ranges[r].parent)
 		word.compiled = is_compiled(name_of(framework, r)->name);
 	return word;
+}
+
+struct framework_word framework_word(struct framework *framework, uint32_t call)
+{
+	const struct timeline_call item = timeline_call(framework->timeline, call);
+	const uint32_t range =
+		timeline_range_at(framework->timeline, framework->process, item.thread, item.begin_ns);
+	struct framework_word word;
+
+	if (framework->xla && xla_word(framework->xla, call, range, &word))
+		return word;
+	return framework_word_in(framework, range);
 }

@@ -1,6 +1,6 @@
 /*
- * What the framework says of a process's calls: the ranges that it and its libraries have told the hook
- * (timeline_range.h), understood.
+ * What the framework says of a process's calls: the ranges that it and its libraries have told the hook, or another
+ * profiler (timeline_range.h), understood.
  *
  * PyTorch's operators carry the number that autograd gives to the next node of their thread, a node of the
  * backward pass its own: the operator that made a node is the last of its thread whose number is not greater. The
@@ -10,10 +10,10 @@
  * Of JAX's programs XLA says for each launch which instruction it is of, and the instruction where it comes from
  * (framework_xla.h).
  */
-#ifndef RECONSTRUCT_FRAMEWORK_H
-#define RECONSTRUCT_FRAMEWORK_H
+#ifndef TIMELINE_FRAMEWORK_H
+#define TIMELINE_FRAMEWORK_H
 
-#include "timeline/timeline_range.h"
+#include "timeline_range.h"
 
 enum framework_place {
 	FRAMEWORK_SILENT,    /* nothing is said: operators were not recorded, or the call is in none */
@@ -51,6 +51,9 @@ struct framework;
 /* Of one process; NULL: its framework said nothing. The timeline must stay. framework_free frees it; NULL is fine. */
 struct framework *framework_read(const struct timeline *timeline, const struct timeline_process *process);
 void framework_free(struct framework *framework);
+
+/* Of what is called in a range of that process, and in no inner one; TIMELINE_NO_RANGE: in none. */
+struct framework_word framework_word_in(const struct framework *framework, uint32_t range);
 
 /* Of a call of that process. Not by two threads at once. */
 struct framework_word framework_word(struct framework *framework, uint32_t call);
