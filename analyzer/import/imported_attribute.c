@@ -399,6 +399,10 @@ void imported_attribute(struct imported *imported, uint32_t worker, struct impor
 	free(attribute.labels);
 	free(attribute.labelled);
 	free(attribute.pending);
+	if (!attribution->ranges.of_span) { /* all workers' are the same */
+		attribution->ranges = attribute.places.ranges;
+		attribute.places.ranges = (struct imported_ranges){0};
+	}
 	imported_places_free(&attribute.places);
 }
 
@@ -409,5 +413,6 @@ void imported_attribution_free(struct imported_attribution *attribution)
 	free(attribution->layer);
 	free(attribution->collective);
 	free(attribution->attributed_ns);
+	imported_ranges_free(&attribution->ranges);
 	memset(attribution, 0, sizeof(*attribution));
 }

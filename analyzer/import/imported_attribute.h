@@ -10,6 +10,7 @@
 #define IMPORT_IMPORTED_ATTRIBUTE_H
 
 #include "imported.h"
+#include "imported_range.h"
 #include "timeline/timeline.h"
 
 /*
@@ -24,6 +25,7 @@ struct imported_attribution {
 	uint32_t *collective; /* of communication, by event: what the program's range around its launch calls
 				 it; 0: none */
 	uint32_t *layer;
+	struct imported_ranges ranges;                       /* of the file */
 	size_t count;                                        /* of entries */
 	int64_t (*attributed_ns)[TIMELINE_ATTRIBUTED_COUNT]; /* by worker: device time by what attributed its
 							      * phase

@@ -35,4 +35,7 @@ struct imported_operation imported_describe(struct imported_build *build, uint32
 /* The program's frames of the threads that have calls; after those (imported_frame.c). */
 void imported_frames_add(struct imported_build *build);
 
+/* The ranges of those threads, by thread, and their names. */
+void imported_ranges_add(struct imported_build *build);
+
 #endif

@@ -519,6 +519,7 @@ void imported_join_add(struct imported_join *join, uint32_t worker, struct timel
 	list_input(&build);
 	add_calls(&build);
 	imported_frames_add(&build);
+	imported_ranges_add(&build);
 	imported_dictionary_end(&build.dictionary);
 	add_devices(&build);
 	process.call_count = timeline->call_count - process.first_call;

@@ -31,9 +31,9 @@ struct finder {
 	struct kind *kinds;
 	size_t kind_count, kind_room, layer_count;
 	uint32_t pass;
-	bool over;            /* the pass: what comes next is another */
-	uint32_t current;     /* layer of the last operator that is one */
-	uint32_t *behind;     /* by thread: layer of the last backward operator with a number */
+	bool over;        /* the pass: what comes next is another */
+	uint32_t current; /* layer of the last operator that is one */
+	uint32_t *behind; /* by thread: layer of the last backward operator with a number */
 	uint32_t
 		again_back; /* the backward operator in which work is done again, and how many layers of it */
 	uint32_t again_count;

@@ -21,12 +21,14 @@ static uint32_t innermost(
 	return open;
 }
 
-/* "ResNet_0.Sequential_1.Conv2d_3" of a module's span; 0: of none. Outer ones are known when inner ones come. */
+/* "ResNet_0.Sequential_1.Conv2d_3" of a module's span; 0: of none. Outer ones are known when inner ones come.
+ */
 static uint32_t path_of(struct imported_places *places, uint32_t span)
 {
 	struct imported *imported = places->imported;
 	const struct imported_place *place = &places->places[span];
-	const uint32_t outer = place->parent == IMPORTED_NONE ? IMPORTED_NONE : places->places[place->parent].module;
+	const uint32_t outer =
+		place->parent == IMPORTED_NONE ? IMPORTED_NONE : places->places[place->parent].module;
 	const uint32_t prefix = outer == IMPORTED_NONE ? 0 : places->paths[outer];
 	const char *name = imported->strings.items[imported->spans.name[span]];
 
@@ -93,7 +95,8 @@ static void place_operator(struct imported_places *places, uint32_t span)
 static void understand_span(struct imported_places *places, uint32_t span)
 {
 	struct imported_place *place = &places->places[span];
-	const struct imported_place *outer = place->parent == IMPORTED_NONE ? NULL : &places->places[place->parent];
+	const struct imported_place *outer =
+		place->parent == IMPORTED_NONE ? NULL : &places->places[place->parent];
 
 	if (outer) {
 		place->top = outer->top;
@@ -117,8 +120,9 @@ uint32_t imported_place_origin(const struct imported_places *places, uint32_t sp
 	const uint32_t range = places->ranges.of_span[span];
 	const struct framework_word word = framework_word_in(places->framework, range);
 
-	return word.place == FRAMEWORK_BACKWARD && word.origin != TIMELINE_NO_RANGE ? places->ranges.spans[word.origin]
-										    : IMPORTED_NONE;
+	return word.place == FRAMEWORK_BACKWARD && word.origin != TIMELINE_NO_RANGE
+		       ? places->ranges.spans[word.origin]
+		       : IMPORTED_NONE;
 }
 
 static void find_ranges(struct imported_places *places)
@@ -128,7 +132,9 @@ static void find_ranges(struct imported_places *places)
 
 	for (size_t i = 0; i < count; i++) {
 		parents[i] = places->places[i].parent;
-		modules[i] = places->places[i].module == IMPORTED_NONE ? 0 : places->paths[places->places[i].module];
+		modules[i] = places->places[i].module == IMPORTED_NONE
+				     ? 0
+				     : places->paths[places->places[i].module];
 	}
 	imported_ranges_find(&places->ranges, places->imported, parents, modules);
 	places->framework = framework_read(&places->ranges.timeline, &places->ranges.process);

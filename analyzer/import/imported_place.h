@@ -85,7 +85,8 @@ static inline const struct imported_place *imported_place_of(
 	return launch->span == IMPORTED_NONE ? NULL : &places->places[launch->span];
 }
 
-/* The operator that made the node of the backward pass which the span is, or is in; IMPORTED_NONE: it is not known. */
+/* The operator that made the node of the backward pass which the span is, or is in; IMPORTED_NONE: it is not
+ * known. */
 uint32_t imported_place_origin(const struct imported_places *places, uint32_t span);
 
 /* Fills `layers`: imported_layer.c. */

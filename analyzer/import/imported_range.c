@@ -15,7 +15,7 @@ struct vote {
 
 struct filler {
 	struct imported_ranges *ranges;
-	const struct imported *imported;
+	struct imported *imported;
 	const uint32_t *parents, *modules;
 	uint8_t *scopes; /* by span; 0: it is no range */
 	bool *numbered;  /* by span: it is an operator or a node with a number */
@@ -143,12 +143,29 @@ static uint16_t forward_thread(const struct filler *filler, uint32_t span)
 
 /* ---- the ranges ---- */
 
+/* A counter at the end of a label is cut off, as the hook does it: "ProfilerStep#12" is "ProfilerStep#". */
+static uint32_t plain_name(struct filler *filler, uint32_t span)
+{
+	const uint32_t name = filler->imported->spans.name[span];
+	const char *text = filler->imported->strings.items[name];
+	size_t length = strlen(text);
+
+	while (length > 0 && text[length - 1] >= '0' && text[length - 1] <= '9')
+		length--;
+	if (filler->imported->spans.kind[span] != IMPORTED_ANNOTATION || !text[length] || length == 0 ||
+		!strchr("# =", text[length - 1]))
+		return name;
+	text = arena_format(&filler->imported->strings.arena, "%.*s%s", (int)length, text,
+		text[length - 1] == '#' ? "" : "#");
+	return intern_text(&filler->imported->strings, text, strlen(text));
+}
+
 static uint32_t name_of(struct filler *filler, uint32_t span)
 {
 	struct timeline *timeline = &filler->ranges->timeline;
 	const struct imported *imported = filler->imported;
 	const struct imported_range_name wanted = {
-		imported->spans.name[span], filler->modules[span], (enum pm_range_scope)filler->scopes[span]};
+		plain_name(filler, span), filler->modules[span], (enum pm_range_scope)filler->scopes[span]};
 	const uint64_t hash =
 		mem_hash(mem_hash(MEM_HASH_START, (uint64_t)wanted.name << 32 | wanted.module), wanted.scope);
 	uint32_t i;
@@ -202,8 +219,8 @@ static uint32_t count_ranges(struct filler *filler)
 	return sum;
 }
 
-void imported_ranges_find(struct imported_ranges *ranges, const struct imported *imported,
-	const uint32_t *parents, const uint32_t *modules)
+void imported_ranges_find(struct imported_ranges *ranges, struct imported *imported, const uint32_t *parents,
+	const uint32_t *modules)
 {
 	struct filler filler = {
 		.ranges = ranges, .imported = imported, .parents = parents, .modules = modules};

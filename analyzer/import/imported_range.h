@@ -25,11 +25,11 @@ struct imported_ranges {
 
 /*
  * `parents`: by span, the one around it in its thread, or IMPORTED_NONE; `modules`: by span, the string of
- * the modules that it is in, from the outermost, or 0. The file must stay; imported_ranges_free frees what is
- * allocated.
+ * the modules that it is in, from the outermost, or 0. May add strings. The file must stay;
+ * imported_ranges_free frees what is allocated.
  */
-void imported_ranges_find(struct imported_ranges *ranges, const struct imported *imported,
-	const uint32_t *parents, const uint32_t *modules);
+void imported_ranges_find(struct imported_ranges *ranges, struct imported *imported, const uint32_t *parents,
+	const uint32_t *modules);
 void imported_ranges_free(struct imported_ranges *ranges);
 
 #endif

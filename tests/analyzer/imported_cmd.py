@@ -94,6 +94,12 @@ def whole(rank, world, **how):
             "traceEvents": events(rank, **how)}
 
 
+def ranges(folder):
+    """What the program names, by name: how often, and the GPU's time in it, us."""
+    rows = json.loads(ask("report", "--json", folder).stdout).get("ranges", [])
+    return {row["name"]: (row["count"], row["device_ns"] / 1000, row["marks_iterations"]) for row in rows}
+
+
 def busy(folder, phase, *options):
     """Mean busy time of a phase, us, by the report."""
     answer = json.loads(ask("report", "--json", *options, folder).stdout)
@@ -269,6 +275,15 @@ def check_places(scratch):
         check("aten::item, 100%" in file.read(), "the page does not say where")
 
 
+def check_ranges(scratch):
+    """The program's annotations, as one row for all steps, with what was launched in them."""
+    rows = ranges(os.path.join(scratch, "cuda", "traces"))
+    check(rows == {"ProfilerStep#": (12, 6 * (20 + 300 + 150 + 50) + 6 * (20 + 300 + 100 + 50), True)}, f"ranges: {rows}")
+    folder = os.path.join(scratch, "unmarked", "traces")
+    check(ranges(folder) == {}, f"operators are ranges of the program: {ranges(folder)}")
+    check("no ranges" in ask("report", "--ranges", folder).stdout, "without ranges nothing is said")
+
+
 def check_narrow(scratch):
     """A name longer than the terminal is broken where its parts meet; nothing of it is lost, and no line is too long."""
     name = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
@@ -390,6 +405,7 @@ with tempfile.TemporaryDirectory() as scratch:
     check_device(scratch)
     check_labels(scratch)
     check_places(scratch)
+    check_ranges(scratch)
     check_narrow(scratch)
     check_same_names(scratch)
     check_single(scratch)
