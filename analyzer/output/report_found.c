@@ -15,6 +15,7 @@ const char *report_source_text(enum iteration_source source)
 		[ITERATION_BY_STEPS] = "the program's step markers",
 		[ITERATION_BY_NAMES] = "the names of updates",
 		[ITERATION_BY_OPTIMIZER] = "the optimizer's steps",
+		[ITERATION_BY_RANGES] = "a range of the program",
 		[ITERATION_BY_USER] = "the given pattern"};
 
 	return texts[source];
@@ -29,6 +30,7 @@ const char *report_source_key(enum iteration_source source)
 		[ITERATION_BY_STEPS] = "steps",
 		[ITERATION_BY_NAMES] = "names",
 		[ITERATION_BY_OPTIMIZER] = "optimizer",
+		[ITERATION_BY_RANGES] = "range",
 		[ITERATION_BY_USER] = "user"};
 
 	return keys[source];
@@ -85,6 +87,17 @@ static const char *range(struct arena *arena, size_t least, size_t most)
 			     : arena_format(arena, "%zu to %zu", least, most);
 }
 
+/* "the range 'step' of the library 'x'". */
+static const char *source_text(const struct iteration_list *list, struct arena *arena)
+{
+	if (list->source != ITERATION_BY_RANGES)
+		return report_source_text(list->source);
+	return arena_format(arena, "the range '%s'%s%s%s%s", print_clean(arena, list->range),
+		list->range_domain ? " of '" : "", list->range_domain ? print_clean(arena, list->range_domain) : "",
+		list->range_domain ? "'" : "",
+		list->range_agrees ? ", as by the calls alone" : ", which the calls alone do not tell");
+}
+
 const char *report_iterations_text(const struct analysis *analysis, struct arena *arena)
 {
 	size_t least = SIZE_MAX, most = 0, fewest = SIZE_MAX, found = 0;
@@ -102,7 +115,7 @@ const char *report_iterations_text(const struct analysis *analysis, struct arena
 	return arena_format(arena, "Iterations: %s of %s used%s, found by %s%s%s, confidence %.0f%%.",
 		range(arena, least, most), range(arena, fewest, found),
 		analysis->worker_count > 1 ? " on each rank" : "",
-		report_source_text(analysis->workers[0].iterations.source),
+		source_text(&analysis->workers[0].iterations, arena),
 		analysis_least_sure(analysis)->confirmed ? " and by what they work on" : "",
 		analysis->workers[0].iterations.varies ? ", sizes vary" : "",
 		analysis_least_sure(analysis)->confidence * 100);
@@ -201,6 +214,10 @@ void report_found_json(const struct analysis *analysis, cJSON *object)
 
 	cJSON_AddStringToObject(
 		object, "found_by", report_source_key(analysis->workers[0].iterations.source));
+	if (analysis->workers[0].iterations.range) {
+		cJSON_AddStringToObject(object, "iteration_range", analysis->workers[0].iterations.range);
+		cJSON_AddBoolToObject(object, "iteration_range_agrees", analysis->workers[0].iterations.range_agrees);
+	}
 	if (is_whole(analysis))
 		cJSON_AddNullToObject(object, "confidence");
 	else

@@ -3,6 +3,7 @@
  * the input that belongs to them and a begin; iteration_end.c has the rest.
  */
 #include "iteration_find.h"
+#include "timeline/timeline_range.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -325,6 +326,11 @@ void iteration_find(const struct worker_model *model, const struct worker *worke
 		list->items[0].begin_ns, ITERATION_SETUP);
 	iteration_classify(&finder, list, options->skip);
 	list->varies = finder.varies;
+	if (finder.range) {
+		list->range = finder.range->name;
+		list->range_domain = finder.range->domain;
+		list->range_agrees = finder.range_agrees;
+	}
 out:
 	list->candidates = finder.candidates;
 	free(finder.marks);
@@ -335,7 +341,8 @@ out:
 
 bool iteration_is_searched(const struct iteration_list *list)
 {
-	return list->source == ITERATION_BY_NAMES || list->source == ITERATION_BY_PERIOD;
+	return list->source == ITERATION_BY_NAMES || list->source == ITERATION_BY_PERIOD ||
+	       list->source == ITERATION_BY_RANGES;
 }
 
 void iteration_free(struct iteration_list *list)

@@ -64,6 +64,7 @@ enum iteration_source {
 	ITERATION_BY_STEPS,  /* the program's step markers */
 	ITERATION_BY_NAMES,  /* updates that names tell: of kernels, and of functions at the call site */
 	ITERATION_BY_OPTIMIZER, /* steps of the optimizer, as the framework says them */
+	ITERATION_BY_RANGES, /* a range that the program names */
 	ITERATION_BY_USER,   /* as the user says: iteration_rule.h */
 	ITERATION_SOURCES,
 };
@@ -93,6 +94,8 @@ struct iteration_list {
 			      (iteration_judge.c) */
 	bool confirmed;    /* one of them is a step of training by what its calls work on */
 	size_t alike;      /* before any is left out as warm-up */
+	const char *range, *range_domain; /* by ranges: its name and that of who pushes it, or NULL */
+	bool range_agrees; /* and the calls alone tell the same */
 	bool varies;       /* sizes depend on the data: iterations with other shapes are used too */
 	struct iteration_candidates candidates; /* of the search by names and repetition, if there was one */
 	size_t counts[ITERATION_KINDS];         /* of iterations */

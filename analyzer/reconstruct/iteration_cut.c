@@ -397,7 +397,7 @@ static void cut_by_search(struct iteration_finder *finder, double sure)
 }
 
 /* Finds the usual sequence of the pieces, and strips off what comes before it where no search has done so. */
-static void settle_pieces(struct iteration_finder *finder)
+void iteration_settle_pieces(struct iteration_finder *finder)
 {
 	respect_windows(finder);
 	for (size_t i = 0; i < finder->piece_count; i++)
@@ -405,7 +405,7 @@ static void settle_pieces(struct iteration_finder *finder)
 	find_usual(finder);
 	if (finder->judged || finder->piece_count == 0)
 		return;
-	if (finder->source != ITERATION_BY_OPTIMIZER) /* whose pieces are whole steps */
+	if (finder->source != ITERATION_BY_OPTIMIZER && finder->source != ITERATION_BY_RANGES) /* whose pieces are whole steps */
 		shorten_usual(finder);
 	for (size_t i = 0; i < finder->piece_count; i++)
 		strip(finder, &finder->pieces[i]);
@@ -417,14 +417,14 @@ void iteration_cut_sequence(struct iteration_finder *finder)
 
 	if (iteration_cut_framework(finder) || iteration_cut_programs(finder)) {
 		finder->source = ITERATION_BY_OPTIMIZER;
-		settle_pieces(finder);
+		iteration_settle_pieces(finder);
 		iteration_judge_pieces(finder, ITERATION_BY_OPTIMIZER);
-		settle_pieces(finder);
+		iteration_settle_pieces(finder);
 		return;
 	}
 	cut_by_updates(finder);
 	finder->source = ITERATION_BY_UPDATES;
-	settle_pieces(finder);
+	iteration_settle_pieces(finder);
 	share = usual_share(finder);
 	if (share >= DOUBTFUL && finder->piece_count > FEW_PIECES)
 		return;
@@ -434,7 +434,7 @@ void iteration_cut_sequence(struct iteration_finder *finder)
 		iteration_add_piece(finder, 0, finder->worker->call_count);
 		finder->source = ITERATION_BY_WINDOW;
 	}
-	settle_pieces(finder);
+	iteration_settle_pieces(finder);
 }
 
 static void hash_all(struct iteration_finder *finder)
@@ -444,8 +444,26 @@ static void hash_all(struct iteration_finder *finder)
 	find_usual(finder);
 }
 
+double iteration_sureness(const struct iteration_finder *finder)
+{
+	if (finder->piece_count == 0 || finder->source == ITERATION_BY_WINDOW)
+		return 0;
+	return finder->judged ? finder->sure : usual_share(finder);
+}
+
+static struct iteration_operation *copy_known(const struct iteration_finder *finder)
+{
+	const uint32_t count = finder->timeline->processes[finder->worker->process].operation_count;
+	struct iteration_operation *known = mem_alloc(count, sizeof(*known));
+
+	memcpy(known, finder->known, count * sizeof(*known));
+	return known;
+}
+
 void iteration_cut(struct iteration_finder *finder)
 {
+	struct iteration_operation *known;
+
 	if (iteration_cut_by_rule(finder)) {
 		hash_all(finder);
 		return;
@@ -456,7 +474,11 @@ void iteration_cut(struct iteration_finder *finder)
 		hash_all(finder);
 		return;
 	}
+	known = copy_known(finder);
 	iteration_cut_sequence(finder);
+	if (finder->source != ITERATION_BY_OPTIMIZER)
+		iteration_prefer_ranges(finder, known);
+	free(known);
 	if (iteration_cut_every(finder))
 		hash_all(finder);
 }

@@ -44,6 +44,8 @@ struct iteration_finder {
 	uint8_t *marks; /* by position in the worker's calls: SEQUENCE_*; NULL unless judged */
 	struct iteration_candidates candidates;
 	const struct iteration_rule *rule; /* or NULL */
+	const struct timeline_range_name *range; /* that marks them, or NULL */
+	bool range_agrees;                       /* with what the calls alone tell */
 };
 
 /*
@@ -57,8 +59,9 @@ void iteration_cut(struct iteration_finder *finder);
 bool iteration_cut_by_rule(struct iteration_finder *finder);
 bool iteration_cut_every(struct iteration_finder *finder);
 
-/* Pieces that somebody said: which of them are whole and do the same work, whatever its sizes, is found as for any others. */
-void iteration_judge_pieces(struct iteration_finder *finder, enum iteration_source source);
+/* Pieces that somebody said: which of them are whole and do the same work, whatever its sizes, is found as for any others.
+ * Answers how sure a search would be of them. */
+double iteration_judge_pieces(struct iteration_finder *finder, enum iteration_source source);
 
 /* What a search knows beside its pieces: the source, labels by call, classes as keys of what is the same. */
 struct iteration_search;
@@ -70,6 +73,16 @@ bool iteration_cut_framework(struct iteration_finder *finder);
 
 /* By the runs of programs that XLA compiled; false: none of them trains (iteration_program.c). */
 bool iteration_cut_programs(struct iteration_finder *finder);
+
+/* By a range that the program names, where that is as good as what was found by the calls alone, or agrees with it
+ * (iteration_range.c). `known`: the operations before that. */
+void iteration_prefer_ranges(struct iteration_finder *finder, const struct iteration_operation *known);
+
+/* Finds the usual sequence of the pieces, and strips off what comes before it where no search has done so. */
+void iteration_settle_pieces(struct iteration_finder *finder);
+
+/* How sure the pieces are, as iteration_list.confidence will be about. 0: there are none. */
+double iteration_sureness(const struct iteration_finder *finder);
 
 /* One more piece, of the calls [first, end). Without any computation it is none: copies of a model alone, in a damaged
  * trace. */

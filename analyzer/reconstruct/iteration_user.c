@@ -172,7 +172,7 @@ static size_t member_at(const struct sequence *sequence, size_t position)
 	return low;
 }
 
-void iteration_judge_pieces(struct iteration_finder *finder, enum iteration_source source)
+double iteration_judge_pieces(struct iteration_finder *finder, enum iteration_source source)
 {
 	struct iteration_search search = {.source = source, .count = finder->piece_count};
 	struct sequence sequence;
@@ -193,6 +193,7 @@ void iteration_judge_pieces(struct iteration_finder *finder, enum iteration_sour
 	finder->sure = 1;
 	iteration_search_free(&search);
 	sequence_free(&sequence);
+	return search.confidence;
 }
 
 bool iteration_cut_by_rule(struct iteration_finder *finder)
