@@ -233,6 +233,12 @@ static bool is_launch(const struct layer_assign *assign, uint32_t operation)
 		&assign->timeline->functions[assign->timeline->operations[operation].function]);
 }
 
+/* Is it PyTorch's word on work of no phase? */
+static bool is_evaluation_rule(enum layer_rule rule)
+{
+	return rule == LAYER_RULE_OPERATOR || rule == LAYER_RULE_FROZEN || rule == LAYER_RULE_NO_GRADIENTS;
+}
+
 static struct layer_role step_role(struct layer_assign *assign, uint32_t step)
 {
 	const struct graph *graph = &assign->graph;
@@ -280,8 +286,8 @@ static struct layer_role step_role(struct layer_assign *assign, uint32_t step)
 			role.reason.call = graph->steps[role.reason.call - 1].call + 1;
 	} else if (assign->passes[step] == LAYER_EVALUATION) {
 		role.phase = PHASE_OTHER;
-		role.reason.phase = assign->reasons[step].phase == LAYER_RULE_OPERATOR ? LAYER_RULE_OPERATOR
-										       : LAYER_RULE_UNUSED;
+		role.reason.phase = is_evaluation_rule(assign->reasons[step].phase) ? assign->reasons[step].phase
+										    : LAYER_RULE_UNUSED;
 	} else if (assign->passes[step] == LAYER_AFTER &&
 		   (flow->kind != PM_KIND_COPY || assign->reasons[step].layer == LAYER_RULE_ASKED)) {
 		role.phase = PHASE_UPDATE;

@@ -16,7 +16,10 @@ struct asking {
 	struct layer_assign *assign;
 	struct framework_word *words;   /* by step */
 	enum anchor *before, *behind;   /* by step: the nearest that is one */
-	bool *evaluates;                /* by step: in a run of operators without gradients, some of them with weights */
+	enum layer_rule *evaluates;     /* by step: in a run of operators without gradients, some of them with weights: of what
+					   kind; LAYER_RULE_NONE: it is in none */
+	const char **trained;           /* modules to which gradients go back, in order of texts */
+	size_t trained_count, trained_room;
 	uint32_t *next;                 /* by step: the next that is an anchor of a forward pass, or GRAPH_NONE */
 	bool goes_back, updates;        /* any step does */
 	uint32_t *layers;               /* by range: of an operator, LAYER_NONE */
@@ -71,18 +74,60 @@ static bool leads(const struct asking *a, uint32_t step)
 	return module && next && strncmp(module, next, length) == 0 && (next[length] == 0 || next[length] == '.');
 }
 
-/* A pass without gradients works with weights somewhere. */
+static int compare_texts(const void *left, const void *right)
+{
+	return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+static void find_trained(struct asking *a)
+{
+	for (uint32_t i = 0; i < a->assign->graph.step_count; i++)
+		if (a->words[i].place == FRAMEWORK_BACKWARD && a->words[i].module)
+			*MEM_PUSH(a->trained, a->trained_count, a->trained_room) = a->words[i].module;
+	if (a->trained_count)
+		qsort(a->trained, a->trained_count, sizeof(*a->trained), compare_texts);
+}
+
+static bool is_trained(const struct asking *a, const char *module)
+{
+	return a->trained_count && bsearch(&module, a->trained, a->trained_count, sizeof(*a->trained), compare_texts);
+}
+
+/* Of a pass without gradients, which works with weights somewhere: are those trained too? LAYER_RULE_NONE: it is no pass;
+ * LAYER_RULE_UNUSED: of which modules they are is not known, or nothing is trained. */
+static enum layer_rule evaluation_of(const struct asking *a, uint32_t first, uint32_t end)
+{
+	enum layer_rule rule = LAYER_RULE_NONE;
+
+	for (uint32_t i = first; i < end; i++) {
+		if (!a->words[i].weighs)
+			continue;
+		if (!a->words[i].module || !a->trained_count)
+			return LAYER_RULE_UNUSED;
+		if (is_trained(a, a->words[i].module)) {
+			if (layer_is_class_name(a->words[i].module)) /* it may be another one of that class */
+				return LAYER_RULE_UNUSED;
+			rule = LAYER_RULE_NO_GRADIENTS;
+		}
+		if (rule == LAYER_RULE_NONE)
+			rule = LAYER_RULE_FROZEN;
+	}
+	return rule;
+}
+
 static void find_evaluations(struct asking *a)
 {
 	const uint32_t count = a->assign->graph.step_count;
 
+	find_trained(a);
 	for (uint32_t i = 0, end; i < count; i = end > i ? end : i + 1) {
-		bool weighs = false;
+		enum layer_rule rule;
 
 		for (end = i; end < count && a->words[end].place == FRAMEWORK_NO_GRADIENTS; end++)
-			weighs |= a->words[end].weighs;
+			;
+		rule = evaluation_of(a, i, end);
 		for (uint32_t j = i; j < end; j++)
-			a->evaluates[j] = weighs;
+			a->evaluates[j] = rule;
 	}
 }
 
@@ -172,7 +217,7 @@ static enum layer_rule pass_rule(const struct asking *a, uint32_t step, enum lay
 	const struct framework_word *word = &a->words[step];
 
 	if (pass == LAYER_EVALUATION && a->evaluates[step])
-		return LAYER_RULE_UNUSED;
+		return a->evaluates[step];
 	if (pass == LAYER_AFTER)
 		return LAYER_RULE_STEP;
 	return pass == LAYER_BACKWARD && word->place == FRAMEWORK_BACKWARD ? LAYER_RULE_NODE : LAYER_RULE_OPERATOR;
@@ -440,6 +485,7 @@ void layer_framework(struct layer_assign *assign)
 	free(a.before);
 	free(a.behind);
 	free(a.evaluates);
+	free(a.trained);
 	free(a.next);
 	free(a.layers);
 	framework_free(framework);

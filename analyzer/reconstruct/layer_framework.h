@@ -23,4 +23,8 @@ void layer_name_roots(struct layer_list *list);
 /* Puts layers in the order in which forward passes come to them. */
 void layer_sort(struct layer_assign *assign);
 
+/* Is the outermost module's name that of its class, for want of a variable's? Variables begin with small letters. Two
+ * modules of a class may have the same path then. */
+bool layer_is_class_name(const char *module);
+
 #endif

@@ -14,8 +14,7 @@ static const char *below_root(const char *module)
 	return dot ? dot + 1 : NULL;
 }
 
-/* Is the outermost module's name that of its class, for want of a variable's? Variables begin with small letters. */
-static bool is_class_name(const char *module)
+bool layer_is_class_name(const char *module)
 {
 	return *module >= 'A' && *module <= 'Z';
 }
@@ -29,7 +28,7 @@ static uint32_t layer_below_root(const struct layer_list *list, const char *modu
 	for (uint32_t layer = 0; below && layer < list->count; layer++) {
 		const char *other = below_root(list->items[layer].module);
 
-		if (!other || is_class_name(module) == is_class_name(list->items[layer].module) ||
+		if (!other || layer_is_class_name(module) == layer_is_class_name(list->items[layer].module) ||
 			!layer_same_module(other, below))
 			continue;
 		if (found != LAYER_NONE)
@@ -53,7 +52,7 @@ uint32_t layer_of_module(struct layer_assign *assign, uint32_t step, const char 
 			return layer;
 	layer = layer_below_root(list, module);
 	if (layer != LAYER_NONE) {
-		if (!is_class_name(module))
+		if (!layer_is_class_name(module))
 			list->items[layer].module = arena_text(&list->arena, module, strlen(module));
 		return layer;
 	}
@@ -122,14 +121,14 @@ void layer_name_roots(struct layer_list *list)
 	for (uint32_t l = 0; l < list->count; l++) {
 		const char *module = list->items[l].module;
 
-		if (!*module || is_class_name(module))
+		if (!*module || layer_is_class_name(module))
 			continue;
 		if (root && (root_length(root) != root_length(module) || strncmp(root, module, root_length(root)) != 0))
 			return;
 		root = module;
 	}
 	for (uint32_t l = 0; l < list->count && root; l++) {
-		const char *below = is_class_name(list->items[l].module) ? below_root(list->items[l].module) : NULL;
+		const char *below = layer_is_class_name(list->items[l].module) ? below_root(list->items[l].module) : NULL;
 
 		if (below)
 			list->items[l].module =

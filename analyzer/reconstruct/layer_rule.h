@@ -23,6 +23,10 @@
 	X(BEHIND, "behind", "comes behind the last call that makes a gradient") \
 	X(UNUSED, "unused", \
 		"goes through the model, and nothing goes back through what it made: an evaluation") \
+	X(FROZEN, "frozen", \
+		"goes forward without gradients, through modules that get none in the iteration: a teacher, or a frozen part") \
+	X(NO_GRADIENTS, "no_gradients", \
+		"goes forward without gradients, through modules that get some in the iteration: an evaluation or a rollout") \
 	X(AGAIN, "again", "works a second time on the same data as forward") \
 	X(GRAPH, "graph", "launches a captured graph that holds such work") \
 	X(OPERATOR, "operator", "was launched in that phase, as the framework says") \

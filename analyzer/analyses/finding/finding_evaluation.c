@@ -46,8 +46,27 @@ static enum finding_strength strength_of(const struct finding_list *list)
 	return list->step.confidence < 0.9 ? FINDING_WEAK : FINDING_LIKELY;
 }
 
-/* How long the device of a worker works in a step for what nothing goes back through. */
-static double within_step(const struct analysis *analysis, const struct analysis_worker *worker)
+/* What a step has that goes forward and nothing goes back through, by who says what it is. */
+static const struct within {
+	enum layer_rule rule;
+	const char *subject, *title, *text, *advice;
+} withins[] = {
+	{LAYER_RULE_UNUSED, "a step's evaluation", "Evaluation",
+		"The model is gone through, and nothing goes back through what that makes",
+		"evaluate less often, and without gradients"},
+	{LAYER_RULE_FROZEN, "a step's frozen forward",
+		"Forward work without gradients, of modules that are not trained,",
+		"PyTorch says that no gradients are recorded there, and none go to these modules: a teacher, or a frozen part",
+		"compute its results once and keep them, where its inputs come again; lower precision, as nothing goes back through it"},
+	{LAYER_RULE_NO_GRADIENTS, "a step's forward without gradients",
+		"Forward work without gradients, of modules that are trained too,",
+		"PyTorch says that no gradients are recorded there, but they are elsewhere in the step: an evaluation or a rollout",
+		"evaluate less often; a rollout in larger batches, or in lower precision"},
+};
+
+/* How long the device of a worker works in a step for it. */
+static double within_step(
+	const struct analysis *analysis, const struct analysis_worker *worker, enum layer_rule rule)
 {
 	struct why why;
 	double time_ns = 0;
@@ -56,35 +75,36 @@ static double within_step(const struct analysis *analysis, const struct analysis
 		return 0;
 	why_find(analysis, worker, &why);
 	for (size_t i = 0; i < why.phase_count; i++)
-		if (why.phases[i].rule == LAYER_RULE_UNUSED)
+		if (why.phases[i].rule == rule)
 			time_ns = why.phases[i].time_ns;
 	why_free(&why);
 	return time_ns;
 }
 
-/* Of the rank that evaluates least. */
-static void find_within(struct finding_list *list)
+/* Of the rank that has least of it. */
+static void find_within(struct finding_list *list, const struct within *within)
 {
 	struct arena *arena = &list->arena;
 	double least_ns = INFINITY;
 
 	for (size_t w = 0; w < list->analysis->worker_count; w++)
-		least_ns = fmin(least_ns, within_step(list->analysis, &list->analysis->workers[w]));
+		least_ns = fmin(
+			least_ns, within_step(list->analysis, &list->analysis->workers[w], within->rule));
 	if (!isfinite(least_ns) || least_ns < FINDING_LEAST * list->step.median_ns)
 		return;
-	finding_add(list,
-		(struct finding){.kind = FINDING_EVALUATION,
-			.strength = strength_of(list),
-			.subject = "a step's evaluation",
-			.title = arena_format(arena,
-				"Evaluation takes %s of the devices' time in each step (%.0f%%)",
-				print_time(arena, least_ns), 100 * least_ns / list->step.median_ns),
-			.text = "The model is gone through, and nothing goes back through what that makes; "
-				"it counts to \"other\", not to forward",
-			.advice = "evaluate less often, and without gradients",
-			.worker = SIZE_MAX,
-			.gain_ns = NAN,
-			.lost_ns = NAN});
+	finding_add(
+		list, (struct finding){.kind = FINDING_EVALUATION,
+			      .strength = strength_of(list),
+			      .subject = within->subject,
+			      .title = arena_format(arena,
+				      "%s takes %s of the devices' time in each step (%.0f%%)", within->title,
+				      print_time(arena, least_ns), 100 * least_ns / list->step.median_ns),
+			      .text = arena_format(
+				      arena, "%s; it counts to \"other\", not to forward", within->text),
+			      .advice = within->advice,
+			      .worker = SIZE_MAX,
+			      .gain_ns = NAN,
+			      .lost_ns = NAN});
 }
 
 /* Of the rank that evaluates least: that long all of them do. */
@@ -130,6 +150,7 @@ static void find_between(struct finding_list *list)
 
 void finding_evaluation(struct finding_list *list)
 {
-	find_within(list);
+	for (size_t i = 0; i < sizeof(withins) / sizeof(*withins); i++)
+		find_within(list, &withins[i]);
 	find_between(list);
 }
