@@ -20,6 +20,7 @@ struct asking {
 					   kind; LAYER_RULE_NONE: it is in none */
 	const char **trained;           /* modules to which gradients go back, in order of texts */
 	size_t trained_count, trained_room;
+	bool *ahead;                    /* by step: operators through which gradients go back follow, of a module or of none */
 	uint32_t *next;                 /* by step: the next that is an anchor of a forward pass, or GRAPH_NONE */
 	bool goes_back, updates;        /* any step does */
 	uint32_t *layers;               /* by range: of an operator, LAYER_NONE */
@@ -44,6 +45,7 @@ static void find_anchors(struct asking *a)
 {
 	const uint32_t count = a->assign->graph.step_count;
 	enum anchor last = NO_ANCHOR;
+	bool ahead = false;
 
 	for (uint32_t i = 0; i < count; i++) {
 		const enum anchor own = anchor_of(&a->words[i]);
@@ -57,6 +59,8 @@ static void find_anchors(struct asking *a)
 	for (uint32_t i = count, next = GRAPH_NONE; i-- > 0;) {
 		const enum anchor own = anchor_of(&a->words[i]);
 
+		a->ahead[i] = ahead;
+		ahead = a->words[i].place == FRAMEWORK_FORWARD || (ahead && !own);
 		a->behind[i] = last;
 		a->next[i] = next;
 		last = own ? own : last;
@@ -194,7 +198,7 @@ static enum layer_pass pass_of(const struct asking *a, uint32_t step)
 		if (!word->module && is_first_gradient(a, step))
 			return LAYER_BACKWARD;
 		if (!a->evaluates[step] &&
-			((a->before[step] == IN_FORWARD && a->behind[step] == IN_FORWARD) ||
+			((a->before[step] == IN_FORWARD && (a->behind[step] == IN_FORWARD || a->ahead[step])) ||
 				(word->creates && (a->before[step] == IN_FORWARD || leads(a, step)))))
 			return LAYER_FORWARD;
 		return a->goes_back || !word->module ? LAYER_EVALUATION : LAYER_FORWARD;
@@ -327,12 +331,14 @@ static void size_layers(struct asking *a)
 
 static void set_forward_layers(struct asking *a)
 {
-	uint32_t current = LAYER_NONE, leading = GRAPH_NONE;
+	uint32_t current = LAYER_NONE, leading = GRAPH_NONE, last = LAYER_NONE;
 
 	for (uint32_t i = 0; i < a->assign->graph.step_count; i++) {
 		const struct framework_word *word = &a->words[i];
 
 		if (word->place == FRAMEWORK_BACKWARD || word->place == FRAMEWORK_UPDATE) {
+			if (leading != GRAPH_NONE && last != LAYER_NONE) /* no module came: of the loss */
+				put_leading(a, leading, i, last);
 			current = LAYER_NONE;
 			leading = GRAPH_NONE;
 		}
@@ -343,7 +349,7 @@ static void set_forward_layers(struct asking *a)
 			continue;
 		}
 		if (word->owns) {
-			current = layer_of_module(a->assign, i, word->module);
+			last = current = layer_of_module(a->assign, i, word->module);
 			if (leading != GRAPH_NONE)
 				put_leading(a, leading, i, current);
 			leading = GRAPH_NONE;
@@ -461,6 +467,7 @@ void layer_framework(struct layer_assign *assign)
 	a.before = mem_alloc(count, sizeof(*a.before));
 	a.behind = mem_alloc(count, sizeof(*a.behind));
 	a.next = mem_alloc(count, sizeof(*a.next));
+	a.ahead = mem_alloc(count, sizeof(*a.ahead));
 	a.evaluates = mem_alloc(count, sizeof(*a.evaluates));
 	a.layers = mem_alloc(process->range_count, sizeof(*a.layers));
 	memset(a.layers, 0xff, process->range_count * sizeof(*a.layers));
@@ -487,6 +494,7 @@ void layer_framework(struct layer_assign *assign)
 	free(a.evaluates);
 	free(a.trained);
 	free(a.next);
+	free(a.ahead);
 	free(a.layers);
 	framework_free(framework);
 }
