@@ -14,12 +14,13 @@ check() { # RULE, OTHER RULE, HOW...
 	done
 	[ -d run ] || { cat out && exit 1; }
 	"$BUILD/bin/pmanalyze" layers --why run >why
-	grep -Eq "^  phase +$wanted +3 " why || { echo "not ok: $PYTHON $*: not three calls by $wanted: $(grep '^  phase ' why)" && bad=1; }
-	! grep -Eq "^  phase +($other|unused) " why || { echo "not ok: $PYTHON $*: calls by $other" && bad=1; }
+	grep -Eq "^  phase +($wanted) +3 " why || { echo "not ok: $PYTHON $*: not three calls by $wanted: $(grep '^  phase ' why)" && bad=1; }
+	! grep -Eq "^  phase +($other) " why || { echo "not ok: $PYTHON $*: calls by $other" && bad=1; }
 }
 for OLDER in "" 1; do
 	. "$SOURCE/tests/pytorch/find_torch.sh"
-	check no_gradients frozen
-	check frozen no_gradients teacher
+	# where the model's variable is not found, only its class is known: it may be another model, and nothing is claimed
+	check "no_gradients|unused" frozen
+	check frozen "no_gradients|unused" teacher
 done
 exit $bad
