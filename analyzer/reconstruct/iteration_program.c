@@ -88,7 +88,7 @@ bool iteration_cut_programs(struct iteration_finder *finder)
 {
 	const struct timeline_process *process = &finder->timeline->processes[finder->worker->process];
 	struct xla *xla = xla_read(finder->timeline, process);
-	struct runs runs = {NULL};
+	struct runs runs = {.items = NULL};
 
 	if (!xla)
 		return false;
