@@ -17,10 +17,7 @@ both=' mlp gpt_amp '
 # older_limits NAME LIMITS: what is found of a program with the older one, where it is less
 older_limits() {
 	case $1 in
-	# on a GPU of Hopper's generation the attention is cuDNN's: data flow does not come to the parameters, whose sizes are not known
-	gpt_amp) echo "$2" | sed 's/sized=[0-9]*/sized=0/' ;;
-	# copies around the broadcast of buffers count to communication; of shorter steps that is a larger part
-	ddp) echo "$2 right=93" ;;
+	# of shorter steps what is misplaced is a larger part
 	sync_norm) echo "$2 forward=12 layers_backward=94" ;;
 	*) echo "$2" ;;
 	esac
