@@ -267,7 +267,8 @@ static struct layer_role step_role(struct layer_assign *assign, uint32_t step)
 	}
 	if (flow->kind == PM_KIND_COPY && !assign->tables[step]) {
 		role = copy_role(assign, graph->steps[step].operation, is_told(assign, step));
-		/* a batch is not split by the backward pass, and what that brings from the host are its own tables */
+		/* a batch is not split by the backward pass, and what that brings from the host are its own
+		 * tables */
 		if (role.phase != PHASE_OTHER && assign->reasons[step].phase != LAYER_RULE_NODE)
 			return role;
 	}

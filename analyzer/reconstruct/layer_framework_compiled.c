@@ -1,7 +1,8 @@
 /*
- * Layers in what PyTorch has compiled: it says nothing of modules there, and data flow tells the layer. Of calls that
- * work with no weights flow may be misled, by memory that serves again for something else. But a compiler keeps the
- * order of a pass, by and large: what runs between two calls that work with weights is of no layer far from both.
+ * Layers in what PyTorch has compiled: it says nothing of modules there, and data flow tells the layer. Of
+ * calls that work with no weights flow may be misled, by memory that serves again for something else. But a
+ * compiler keeps the order of a pass, by and large: what runs between two calls that work with weights is of
+ * no layer far from both.
  */
 #include "layer_framework.h"
 #include "sequence.h"
@@ -39,7 +40,8 @@ static bool is_guess(const struct layer_assign *assign, uint32_t step)
 	}
 }
 
-/* By layer, the first forward call in compiled code that is surely of it, or GRAPH_NONE. The caller frees it. */
+/* By layer, the first forward call in compiled code that is surely of it, or GRAPH_NONE. The caller frees it.
+ */
 static uint32_t *first_calls(const struct layer_assign *assign, const bool *compiled)
 {
 	uint32_t *first = mem_alloc(assign->list->count, sizeof(*first));
@@ -56,7 +58,8 @@ static uint32_t *first_calls(const struct layer_assign *assign, const bool *comp
 static bool is_norm(const struct layer_assign *assign, uint32_t step)
 {
 	const struct timeline *timeline = assign->timeline;
-	const char *name = sequence_kernel(timeline, &timeline->operations[assign->graph.steps[step].operation]);
+	const char *name =
+		sequence_kernel(timeline, &timeline->operations[assign->graph.steps[step].operation]);
 
 	return name && strncmp(name, "triton_", 7) == 0 && strstr(name, "_norm");
 }
@@ -77,7 +80,8 @@ static bool is_library(const struct layer_assign *assign, uint32_t step)
 /* Which of the two around it a guess belongs to: a product to one with products. */
 static uint32_t nearer(const struct layer_assign *assign, uint32_t step, uint32_t before, uint32_t behind)
 {
-	return is_library(assign, step) && !is_library(assign, before) && is_library(assign, behind) ? behind : before;
+	return is_library(assign, step) && !is_library(assign, before) && is_library(assign, behind) ? behind
+												     : before;
 }
 
 /* Those between two sure ones whose layers lie not between theirs are of one of theirs. */

@@ -317,15 +317,16 @@ static bool is_attended(const char *label)
 	return false;
 }
 
-/* Queries, keys and values that overlap are columns of one tensor, which one product has made: it is known by its address. */
+/* Queries, keys and values that overlap are columns of one tensor, which one product has made: it is known by
+ * its address. */
 static void join_attended(struct flow *flow)
 {
 	for (uint32_t i = 0; i < flow->access_count; i++)
 		for (uint32_t j = 0; j < flow->access_count && is_attended(flow->accesses[i].label); j++) {
 			struct flow_access *one = &flow->accesses[i], *other = &flow->accesses[j];
 
-			if (other->address < one->address && one->mode == other->mode && is_attended(other->label) &&
-				overlap(one, other))
+			if (other->address < one->address && one->mode == other->mode &&
+				is_attended(other->label) && overlap(one, other))
 				one->address = other->address;
 		}
 }

@@ -1,6 +1,6 @@
 /*
- * Phases and layers by PyTorch's word: steps of made-up programs whose ranges say what each launch is of, and nothing
- * else does. Each row has what is to be found of its launch, and the rule that is to tell it.
+ * Phases and layers by PyTorch's word: steps of made-up programs whose ranges say what each launch is of, and
+ * nothing else does. Each row has what is to be found of its launch, and the rule that is to tell it.
  */
 #include "check.h"
 #include "reconstruct/analysis.h"
@@ -34,9 +34,18 @@ struct row {
 	enum layer_rule rule;
 };
 
-#define OPERATOR(name, module, sequence, ...) {MAIN, RUNS, PM_RANGE_OPERATOR, name, module, sequence, __VA_ARGS__}
-#define NODE(name, sequence, ...) {ENGINE, RUNS, PM_RANGE_NODE, name, NULL, sequence, __VA_ARGS__}
-#define USER(name) {MAIN, BEGINS, PM_RANGE_USER, name, NULL, NONE, PHASE_OTHER, NULL, LAYER_RULE_NONE}
+#define OPERATOR(name, module, sequence, ...) \
+	{ \
+		MAIN, RUNS, PM_RANGE_OPERATOR, name, module, sequence, __VA_ARGS__ \
+	}
+#define NODE(name, sequence, ...) \
+	{ \
+		ENGINE, RUNS, PM_RANGE_NODE, name, NULL, sequence, __VA_ARGS__ \
+	}
+#define USER(name) \
+	{ \
+		MAIN, BEGINS, PM_RANGE_USER, name, NULL, NONE, PHASE_OTHER, NULL, LAYER_RULE_NONE \
+	}
 #define FORWARD(layer) PHASE_FORWARD, layer, LAYER_RULE_OPERATOR
 #define BACKWARD(layer) PHASE_BACKWARD, layer, LAYER_RULE_NODE
 #define UPDATE PHASE_UPDATE, NULL, LAYER_RULE_STEP
@@ -72,7 +81,8 @@ static const struct row eager_rows[] = {
 	NODE("NativeLayerNormBackward0", 5, BACKWARD("net.3")),
 	NODE("torch::autograd::AccumulateGrad", NONE, BACKWARD("net.3")),
 	{ENGINE, BEGINS, PM_RANGE_NODE, "CheckpointFunctionBackward", NULL, 4, BACKWARD(NULL)},
-	{ENGINE, RUNS, PM_RANGE_OPERATOR, "aten::linear", "net.2.0", 90, PHASE_BACKWARD, "net.2.0", LAYER_RULE_AGAIN},
+	{ENGINE, RUNS, PM_RANGE_OPERATOR, "aten::linear", "net.2.0", 90, PHASE_BACKWARD, "net.2.0",
+		LAYER_RULE_AGAIN},
 	{ENGINE, END, 0, NULL, NULL, NONE, BACKWARD(NULL)},
 	NODE("ExpandBackward0", 3, BACKWARD("net.0")),
 	NODE("ReluBackward0", 2, BACKWARD("net.0")),
@@ -108,11 +118,13 @@ static const struct row sharded_rows[] = {
 	{ENGINE, COPIES, 0, NULL, NULL, NONE, BACKWARD("net.0")},
 	{ENGINE, END, 0, NULL, NULL, NONE, BACKWARD(NULL)},
 	{ENGINE, BEGINS, PM_RANGE_USER, "FSDP::post_backward_reduce", NULL, NONE, BACKWARD(NULL)},
-	{ENGINE, RUNS, PM_RANGE_OPERATOR, "fsdp::chunk_cat", NULL, NONE, PHASE_BACKWARD, "net.0", LAYER_RULE_OPERATOR},
+	{ENGINE, RUNS, PM_RANGE_OPERATOR, "fsdp::chunk_cat", NULL, NONE, PHASE_BACKWARD, "net.0",
+		LAYER_RULE_OPERATOR},
 	{ENGINE, END, 0, NULL, NULL, NONE, BACKWARD(NULL)},
 };
 
-/* Three compiled regions, the first and the last without gradients; the loss is not compiled. Layers are for flow to tell, which here says nothing. */
+/* Three compiled regions, the first and the last without gradients; the loss is not compiled. Layers are for
+ * flow to tell, which here says nothing. */
 static const struct row compiled_rows[] = {
 	OPERATOR("Torch-Compiled Region: 1/0", "teacher", NONE, PHASE_OTHER, NULL, LAYER_RULE_OPERATOR),
 	OPERATOR("Torch-Compiled Region: 0/0", "net", NONE, PHASE_FORWARD, NULL, LAYER_RULE_OPERATOR),
@@ -141,7 +153,8 @@ static void add_row(struct program *p, const struct row *row, uint32_t operation
 			row->thread == ENGINE && row->scope == PM_RANGE_OPERATOR ? 7 : 1);
 	if (row->what == RUNS || row->what == LAUNCHES || row->what == COPIES) {
 		p->now += 10;
-		builder_call(&p->builder, row->thread, p->now, p->now + 5, operation, p->queue, 0, p->now + 20, p->now + 30);
+		builder_call(&p->builder, row->thread, p->now, p->now + 5, operation, p->queue, 0,
+			p->now + 20, p->now + 30);
 		p->now += 40;
 	}
 	if (row->what == RUNS || row->what == END)
@@ -166,20 +179,23 @@ static void read_analysis(struct program *p, struct analysis *analysis)
 }
 
 /* `call`: its number in the first step. */
-static void check_row(const struct analysis *analysis, const char *what, const struct row *row, uint32_t number, uint32_t call)
+static void check_row(const struct analysis *analysis, const char *what, const struct row *row,
+	uint32_t number, uint32_t call)
 {
 	const struct layer_list *layers = &analysis->workers[0].layers;
 	const uint32_t operation = timeline_call(&analysis->timeline, call).operation;
 	const struct layer_role *role =
 		&layers->operation_roles[operation - analysis->timeline.processes[0].first_operation];
-	const char *layer = role->part_count ? layers->items[layers->parts[role->first_part].layer].module : NULL;
+	const char *layer =
+		role->part_count ? layers->items[layers->parts[role->first_part].layer].module : NULL;
 
-	CHECK(role->phase == row->phase, "%s, row %u (%s): phase %d, expected %d", what, number, row->name ? row->name : "-",
-		(int)role->phase, (int)row->phase);
+	CHECK(role->phase == row->phase, "%s, row %u (%s): phase %d, expected %d", what, number,
+		row->name ? row->name : "-", (int)role->phase, (int)row->phase);
 	CHECK(role->reason.phase == row->rule, "%s, row %u (%s): phase by %s, expected %s", what, number,
 		row->name ? row->name : "-", layer_rule_keys[role->reason.phase], layer_rule_keys[row->rule]);
-	CHECK(!row->layer || (layer && strcmp(layer, row->layer) == 0), "%s, row %u (%s): layer %s, expected %s", what, number,
-		row->name ? row->name : "-", layer ? layer : "none", row->layer);
+	CHECK(!row->layer || (layer && strcmp(layer, row->layer) == 0),
+		"%s, row %u (%s): layer %s, expected %s", what, number, row->name ? row->name : "-",
+		layer ? layer : "none", row->layer);
 }
 
 /* Some steps of a program, read and compared. */
@@ -194,16 +210,18 @@ static void check_program(const char *what, const struct row *rows, uint32_t cou
 	launch = builder_function(&p.builder, "cudart LAUNCH cudaLaunchKernel int:x");
 	copy = builder_function(&p.builder, "cudart COPY cudaMemcpyAsync bytes:bytes direction:dir");
 	for (uint32_t i = 0; i < count; i++)
-		p.operations[i] = rows[i].what == COPIES ? builder_operation(&p.builder, copy, 0, (const uint64_t[]){64 + i, 1})
-							 : builder_operation(&p.builder, launch, 0, (const uint64_t[]){i});
+		p.operations[i] =
+			rows[i].what == COPIES
+				? builder_operation(&p.builder, copy, 0, (const uint64_t[]){64 + i, 1})
+				: builder_operation(&p.builder, launch, 0, (const uint64_t[]){i});
 	p.queue = builder_queue(&p.builder, 0, 0);
 	builder_range_window(&p.builder, true, p.now);
 	for (uint32_t step = 0; step < STEPS; step++)
 		for (uint32_t i = 0; i < count; i++)
 			add_row(&p, &rows[i], p.operations[i], step);
 	read_analysis(&p, &analysis);
-	CHECK(analysis.worker_count == 1 && analysis.workers[0].iterations.count >= STEPS - 1, "%s: %zu iterations", what,
-		analysis.worker_count ? analysis.workers[0].iterations.count : 0);
+	CHECK(analysis.worker_count == 1 && analysis.workers[0].iterations.count >= STEPS - 1,
+		"%s: %zu iterations", what, analysis.worker_count ? analysis.workers[0].iterations.count : 0);
 	for (uint32_t i = 0; i < count && analysis.worker_count; i++)
 		if (rows[i].what != BEGINS && rows[i].what != END)
 			check_row(&analysis, what, &rows[i], i, calls++);

@@ -477,7 +477,8 @@ static void check_sampled_times(void)
 	builder_free(&builder);
 }
 
-/* A run of 20 ms in which the framework was asked up to 1 ms and from 7 to 8 ms, with device times from the given one. */
+/* A run of 20 ms in which the framework was asked up to 1 ms and from 7 to 8 ms, with device times from the
+ * given one. */
 static void choose_asked(uint64_t times_from, double share, struct timeline_stretches *stretches)
 {
 	const uint64_t us = 1000, ms = 1000 * us;
@@ -525,11 +526,13 @@ static void check_sampled_operators(void)
 	choose_asked(5 * (uint64_t)ms, 0.3, &stretches);
 	CHECK(any_holds(&stretches, 8 * ms, ms / 2), "the framework was asked, and nothing of that is read");
 	for (size_t i = 1; i < stretches.count; i++)
-		CHECK(stretches.items[i].begin_ns >= stretches.items[i - 1].end_ns, "stretch %zu begins too early", i);
+		CHECK(stretches.items[i].begin_ns >= stretches.items[i - 1].end_ns,
+			"stretch %zu begins too early", i);
 	choose_asked(15 * (uint64_t)ms, 0.3, &stretches);
 	CHECK(!any_holds(&stretches, 8 * ms, ms / 2), "read where there are no device times");
 	choose_asked(5 * (uint64_t)ms, 0.05, &stretches);
-	CHECK(stretches.count == 3 && any_holds(&stretches, 8 * ms, ms / 8), "of little %zu stretches are read", stretches.count);
+	CHECK(stretches.count == 3 && any_holds(&stretches, 8 * ms, ms / 8),
+		"of little %zu stretches are read", stretches.count);
 }
 
 int main(void)
