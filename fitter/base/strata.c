@@ -3,6 +3,7 @@
 #include "base/role.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 struct item {
@@ -44,4 +45,49 @@ int strata_sort(const struct pm_fit_problem *problem, size_t *samples, size_t co
 		samples[k] = items[k].sample;
 	free(items);
 	return 1;
+}
+
+/* By all settings. */
+static int compare_settings(const void *left, const void *right, void *context)
+{
+	const struct pm_fit_problem *problem = context;
+	size_t a = *(const size_t *)left, b = *(const size_t *)right;
+
+	for (size_t i = 0; i < problem->column_count; i++) {
+		const struct pm_fit_column *column = &problem->columns[i];
+
+		if (column->role != PM_FIT_IGNORED && column->values[a] != column->values[b])
+			return column->values[a] < column->values[b] ? -1 : 1;
+	}
+	return 0;
+}
+
+int strata_folds(const struct pm_fit_problem *problem, const size_t *order, size_t fold_count, size_t *fold)
+{
+	size_t count = problem->sample_count, dealt = 0;
+	size_t *sorted = malloc((count + 1) * sizeof(*sorted)), *group = malloc((count + 1) * sizeof(*group));
+	size_t *of_group = malloc((count + 1) * sizeof(*of_group));
+	int status = sorted && group && of_group ? 0 : -ENOMEM;
+
+	for (size_t k = 0; k < count && status == 0; k++) {
+		sorted[k] = k;
+		of_group[k] = SIZE_MAX;
+	}
+	if (status == 0)
+		qsort_r(sorted, count, sizeof(*sorted), compare_settings, (void *)problem);
+	for (size_t k = 0, groups = 0; k < count && status == 0; k++) {
+		groups += k > 0 && compare_settings(&sorted[k - 1], &sorted[k], (void *)problem) != 0;
+		group[sorted[k]] = groups;
+	}
+	for (size_t i = 0; i < count && status == 0; i++) {
+		size_t *its = &of_group[group[order[i]]];
+
+		if (*its == SIZE_MAX)
+			*its = dealt++ % fold_count;
+		fold[order[i]] = *its;
+	}
+	free(sorted);
+	free(group);
+	free(of_group);
+	return status == 0 && dealt < fold_count ? -EINVAL : status;
 }

@@ -267,7 +267,8 @@ static int run(int argument_count, char **arguments)
 static const struct option_row rows[] = {
 	{"lambdas", LAMBDAS, "LIST",
 		"numbers with commas between, default 0 and 0.0001, 0.0003, 0.001 and so on to 0.1"},
-	{"folds", FOLDS, "N", "default 5"},
+	{"folds", FOLDS, "N",
+		"folds of the cross-validation; runs of one configuration are in one fold; default 5"},
 	{0},
 };
 

@@ -20,7 +20,7 @@ struct work {
 	const struct pm_fit_parameter *parameter;
 	double ratio;
 	size_t fold_count, done;
-	size_t *order;               /* of the samples: fold f has those at f, f + fold_count, ... */
+	size_t *order, *fold;        /* of the samples */
 	struct pm_fit_error *errors; /* by lambda and fold */
 	bool *agreed;
 	void (*progress)(void *context, size_t done, size_t all);
@@ -71,7 +71,7 @@ static int fit_fold(struct work *work, double lambda, size_t fold, struct pm_fit
 	if (!samples)
 		return status;
 	for (size_t i = 0; i < count; i++)
-		if (i % work->fold_count == fold)
+		if (work->fold[work->order[i]] == fold)
 			samples[count - ++held] = work->order[i];
 		else
 			samples[fitted++] = work->order[i];
@@ -169,10 +169,11 @@ int lambda_path_run(struct lambda_path *path, const struct pm_fit_problem *probl
 
 	*path = (struct lambda_path){.points = calloc(count + 1, sizeof(*path->points))};
 	work.order = calloc(problem->sample_count + 1, sizeof(*work.order));
+	work.fold = calloc(problem->sample_count + 1, sizeof(*work.fold));
 	work.errors = calloc(count * fold_count + 1, sizeof(*work.errors));
 	work.agreed = calloc(count * fold_count + 1, sizeof(*work.agreed));
 	pthread_mutex_init(&work.lock, NULL);
-	if (!path->points || !work.order || !work.errors || !work.agreed) {
+	if (!path->points || !work.order || !work.fold || !work.errors || !work.agreed) {
 		work.status = -ENOMEM;
 		goto out;
 	}
@@ -182,10 +183,11 @@ int lambda_path_run(struct lambda_path *path, const struct pm_fit_problem *probl
 		work.order[k] = k;
 	random_init(&random, parameter->seed, FOLD_STREAM);
 	random_shuffle(&random, work.order, problem->sample_count);
-	if (strata_sort(problem, work.order, problem->sample_count) < 0) {
-		work.status = -ENOMEM;
+	work.status = strata_sort(problem, work.order, problem->sample_count);
+	if (work.status >= 0)
+		work.status = strata_folds(problem, work.order, fold_count, work.fold);
+	if (work.status < 0)
 		goto out;
-	}
 	parallel_each(count * (fold_count + 1), parameter->thread_count, one_fit, &work);
 	path->interrupted = stopped(&work);
 	if (work.status == 0 && !path->interrupted) {
@@ -196,6 +198,7 @@ int lambda_path_run(struct lambda_path *path, const struct pm_fit_problem *probl
 out:
 	pthread_mutex_destroy(&work.lock);
 	free(work.order);
+	free(work.fold);
 	free(work.errors);
 	free(work.agreed);
 	return work.status;

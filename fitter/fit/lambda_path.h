@@ -26,9 +26,10 @@ struct lambda_path {
 };
 
 /*
- * Fits at each lambda; `ratio` is that of the powers' lambda to the coefficients'. Test has no samples if
- * there is no test. `progress` (may be NULL) is called as fits end, one thread at a time. 0 or -errno;
- * lambda_path_free in either case.
+ * Fits at each lambda, and with each of the folds held out, which have whole configurations (strata_folds:
+ * -EINVAL where there are fewer than folds); `ratio` is that of the powers' lambda to the coefficients'. Test
+ * has no samples if there is no test. `progress` (may be NULL) is called as fits end, one thread at a time. 0
+ * or -errno; lambda_path_free in either case.
  */
 int lambda_path_run(struct lambda_path *path, const struct pm_fit_problem *problem,
 	const struct pm_fit_problem *test, const struct pm_fit_parameter *parameter, const double *lambdas,
