@@ -82,15 +82,22 @@ static const struct print_column columns[] = {
 /* By enum strategy_search. */
 static const char *const searches[] = {"as numbered", "exact", "genetic"};
 
-/* The workers of a plan's places, and how they were found. Answers the former where they are not as numbered.
- */
-static const char *fill_workers(struct print_table *table, const struct strategy_choice *choice)
+/* "0-2-1" */
+static const char *list_workers(struct print_table *table, const struct strategy_choice *choice, size_t count)
 {
-	const size_t count = choice->plan.first[strategy_places(&choice->plan)];
 	const char *workers = "";
 
 	for (size_t i = 0; i < count; i++)
 		workers = arena_format(table->arena, "%s%s%zu", workers, i ? "-" : "", choice->worker[i]);
+	return workers;
+}
+
+/* The workers of a plan's places, and how they were found. Answers the former where they are not as numbered.
+ */
+static const char *fill_workers(struct print_table *table, const struct strategy_choice *choice)
+{
+	const char *workers = list_workers(table, choice, choice->plan.first[strategy_places(&choice->plan)]);
+
 	print_word(table, ASSIGNED, workers);
 	print_word(table, ASSIGNED + 1, searches[choice->search]);
 	return choice->search == STRATEGY_AS_NUMBERED ? NULL : workers;
@@ -257,7 +264,9 @@ void strategy_table_row(struct print_table *table, const struct strategy_choice 
 		if (*strategy_table_workers(table->arena, name, choice, cluster)) {
 			const char *workers = strategy_table_workers(table->arena, name, choice, cluster);
 
-			print_word(table, ASSIGNED, workers);
+			print_word(table, ASSIGNED,
+				name == STRATEGY_NAME_FEWER ? list_workers(table, choice, choice->used)
+							    : workers);
 			note = arena_format(table->arena, "%s, %s", workers, note);
 		}
 	}

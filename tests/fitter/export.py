@@ -275,10 +275,10 @@ run(pmfit, "step", "-o", "one.json", "one.csv")
 asked = settings(150, local_bsz=[1, 8, 32, 100, 512], gpus=[1, 2, 4, 8, 64], nodes=[1, 2, 4, 8])
 check("one.json", [row for row in asked if row["nodes"] <= row["gpus"]], {"local_bsz": "batch"})
 
-with open("few.csv", "w") as file:  # as few as there must be
+with open("few.csv", "w") as file:  # few
     print("local_bsz,gpus,nodes,step_ms", file=file)
     for gpus in (1, 2, 4):
-        for batch in (8, 32):
+        for batch in (8, 16, 32):
             print(f"{batch},{gpus},1,{(5 + 0.4 * batch + (gpus > 1) * 4) * random.uniform(0.97, 1.03):.6g}", file=file)
 run(pmfit, "step", "-o", "few.json", "few.csv")
 check("few.json", settings(60, local_bsz=[8, 20, 32, 64], gpus=[1, 2, 4, 8], nodes=[1]), {"local_bsz": "batch"})
