@@ -9,7 +9,7 @@ import sys
 # The folders of each component, lowest first; "." is the component's own.
 LAYERS = {
     "preload": [".", "guest", "trace", "python", "describe", "device", "call", "framework", "files", "core", "pmrun"],
-    "analyzer": ["base", "trace", "timeline", "import", "reconstruct", "analyses", "analyses/replay", "analyses/cause",
+    "analyzer": ["base", "trace", "timeline", "framework", "import", "reconstruct", "analyses", "analyses/replay", "analyses/cause",
                  "analyses/slowdown", "analyses/finding", "analyses/hang", "analyses/ssgd", "analyses/compare", "analyses/roofline", "analyses/summary", "output",
                  "output/export", "output/html", "cmds", "."],
     "fitter": ["base", "expression", "model", "search", "fit", "data", "step", "baselines", "transfer", "sweep", "strategy", "advise", "compare", "export", "output",

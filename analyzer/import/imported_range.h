@@ -1,13 +1,13 @@
 /*
  * Inside imported_*.c: the spans of a file as the ranges that the hook's own traces have (timeline_range.h),
- * so that one code understands both (timeline/framework.h): operators, nodes of the backward pass and
+ * so that one code understands both (framework/framework.h): operators, nodes of the backward pass and
  * annotations; modules around them are their module. Threads are numbered as in the file.
  */
 #ifndef IMPORT_IMPORTED_RANGE_H
 #define IMPORT_IMPORTED_RANGE_H
 
 #include "imported.h"
-#include "timeline/framework.h"
+#include "framework/framework.h"
 
 /* A distinct range: strings of the file. */
 struct imported_range_name {

@@ -3,7 +3,7 @@
 #define OUTPUT_HLO_TABLE_H
 
 #include "base/table.h"
-#include "reconstruct/hlo.h"
+#include "framework/hlo_program.h"
 
 /* Fills a table that was initialised, whose arena lives as long: a row for each instruction, at most `limit`
  * of them (-1: all). */

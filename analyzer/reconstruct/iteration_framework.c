@@ -4,7 +4,7 @@
  * Of several lines, as a GAN's, the one that is called most leads: an iteration ends with the last step before the
  * next of its. Steps that are made within the backward pass, parameter by parameter, are none.
  */
-#include "timeline/framework.h"
+#include "framework/framework.h"
 #include "iteration_find.h"
 #include "timeline/timeline_range.h"
 

@@ -2,7 +2,7 @@
  * Iterations by runs of programs that XLA compiled: one with gradients and what makes weights of them is a step. Of several
  * programs, as a GAN's, the one that runs most often leads: an iteration ends with the last run before the next of its.
  */
-#include "framework_xla.h"
+#include "framework/framework_xla.h"
 #include "iteration_find.h"
 
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  * else is taken if it is the only one, by itself as sure, and what the calls tell is not updates.
  */
 #include "iteration_find.h"
-#include "timeline/framework.h"
+#include "framework/framework.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * a call is the module in which its operator ran, if that has parameters; else, as an activation's or a sum's, the
  * layer before it in its pass. Backward work has the layer of its forward operator.
  */
-#include "timeline/framework.h"
+#include "framework/framework.h"
 #include "layer_framework.h"
 
 #include <stdlib.h>

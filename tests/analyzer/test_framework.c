@@ -4,7 +4,7 @@
  * break off.
  */
 #include "check.h"
-#include "timeline/framework.h"
+#include "framework/framework.h"
 #include "timeline/timeline_read.h"
 #include "trace_builder.h"
 

@@ -5,7 +5,7 @@
  */
 #include "check.h"
 #include "framework/hlo.h"
-#include "reconstruct/hlo.h"
+#include "framework/hlo_program.h"
 #include "trace/intern.h"
 #include "trace/trace_dictionary.h"
 

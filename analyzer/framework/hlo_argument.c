@@ -2,7 +2,7 @@
  * Which layers have weights: JAX names each argument of a program after the place in the program's own trees,
  * "p['params']['block0']['qkv']['kernel']", and the optimizer's state of it by the same keys.
  */
-#include "hlo.h"
+#include "hlo_program.h"
 
 #include <stdlib.h>
 

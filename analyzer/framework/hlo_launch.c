@@ -2,7 +2,7 @@
  * Which instruction a launch belongs to: by XLA's ranges, and of a graph's nodes by an alignment of their
  * kernels with the schedule, which both are in order of.
  */
-#include "hlo.h"
+#include "hlo_program.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 /*
  * What XLA says of a process's calls (JAX): the instruction that a call was made for, by XLA's own ranges around it, and
- * of a command buffer's nodes by their kernels (hlo.h). Inside framework.c, and for what looks for iterations.
+ * of a command buffer's nodes by their kernels (hlo_program.h). Inside framework.c, and for what looks for iterations.
  */
-#ifndef RECONSTRUCT_FRAMEWORK_XLA_H
-#define RECONSTRUCT_FRAMEWORK_XLA_H
+#ifndef FRAMEWORK_FRAMEWORK_XLA_H
+#define FRAMEWORK_FRAMEWORK_XLA_H
 
-#include "timeline/framework.h"
-#include "hlo.h"
+#include "framework.h"
+#include "hlo_program.h"
 
 struct xla;
 

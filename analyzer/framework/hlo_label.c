@@ -2,7 +2,7 @@
  * The direction and layer of each instruction of a module: first what names say, of itself and of what is
  * inside; then neighbours, and where JAX is too old to name all derivatives, the flow of data.
  */
-#include "hlo.h"
+#include "hlo_program.h"
 
 #define DEPTH_MOST 4  /* computations within a fusion's */
 #define ROUNDS_MOST 6 /* of neighbours */

@@ -2,7 +2,7 @@
  * Modules out of the trace's dictionary: entries in the order of the file become computations, whose
  * instructions stand in the order of their schedule and know each other by number.
  */
-#include "hlo.h"
+#include "hlo_program.h"
 
 #include <stdlib.h>
 

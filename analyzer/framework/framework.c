@@ -1,6 +1,6 @@
 /* What PyTorch says: see framework.h. */
 #include "framework.h"
-#include "reconstruct/framework_xla.h"
+#include "framework_xla.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * What JAX writes into an op_name: a path of words, of which derivatives, compiled functions and the like
  * have what they are made of in parentheses, and of which the last one is the primitive.
  */
-#include "hlo.h"
+#include "hlo_program.h"
 
 #include <ctype.h>
 

@@ -8,7 +8,7 @@
  * where names tell a backward pass, what follows from that is not forward, and what the loss needs through it
  * is only what follows from the forward pass by name.
  */
-#include "hlo.h"
+#include "hlo_program.h"
 
 #include <stdlib.h>
 

@@ -10,8 +10,8 @@
  *
  * Texts belong to the trace or to the arena; all is as long there as both.
  */
-#ifndef RECONSTRUCT_HLO_H
-#define RECONSTRUCT_HLO_H
+#ifndef FRAMEWORK_HLO_PROGRAM_H
+#define FRAMEWORK_HLO_PROGRAM_H
 
 #include "base/lookup.h"
 #include "base/memory.h"

@@ -10,10 +10,10 @@
  * Of JAX's programs XLA says for each launch which instruction it is of, and the instruction where it comes from
  * (framework_xla.h).
  */
-#ifndef TIMELINE_FRAMEWORK_H
-#define TIMELINE_FRAMEWORK_H
+#ifndef FRAMEWORK_FRAMEWORK_H
+#define FRAMEWORK_FRAMEWORK_H
 
-#include "timeline_range.h"
+#include "timeline/timeline_range.h"
 
 enum framework_place {
 	FRAMEWORK_SILENT,    /* nothing is said: operators were not recorded, or the call is in none */

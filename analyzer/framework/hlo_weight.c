@@ -3,7 +3,7 @@
  * result, the gradient, goes into. Arguments have the names that the program's tree of parameters gives them:
  * "p['w1']", "s[0].mu['w1']".
  */
-#include "hlo.h"
+#include "hlo_program.h"
 
 #define STEPS_MOST 6 /* from a product to its weight */
 #define USERS_MOST 16
