@@ -1,5 +1,5 @@
 /* What PyTorch says: see framework.h. */
-#include "framework.h"
+#include "framework_private.h"
 #include "framework_xla.h"
 
 #include <stdlib.h>
@@ -7,47 +7,6 @@
 
 #define ENGINE "autograd::engine::evaluate_function"
 #define FSDP "FSDP::"
-
-/* An operator that a node may have been made in. */
-struct maker {
-	uint32_t range;
-	uint32_t sequence;
-	uint16_t thread; /* as the framework numbers it */
-	uint32_t least;  /* of a compiled region: the number that its node has at least */
-	bool makes;      /* the next operator of the thread has a greater number: there is a node of it */
-};
-
-struct framework {
-	const struct timeline *timeline;
-	const struct timeline_process *process;
-	const struct timeline_range *ranges;
-	struct maker *makers; /* by thread, number, and order of begin */
-	size_t maker_count, maker_room;
-	uint32_t *numbered;  /* by range: the last node with a number in its thread, up to it; TIMELINE_NO_RANGE: none */
-	const char **owners; /* modules that have parameters, in order of texts */
-	size_t owner_count, owner_room;
-	struct xla *xla;     /* NULL: it says nothing */
-	bool *makes;         /* by range: the next operator of the thread has a greater number, so there is a node of it */
-};
-
-static const struct timeline_range_name *name_of(const struct framework *f, uint32_t range)
-{
-	return &f->timeline->range_names[f->ranges[range].name];
-}
-
-static bool begins_with(const char *text, const char *word)
-{
-	return text && strncmp(text, word, strlen(word)) == 0;
-}
-
-/* words: ends with NULL. */
-static bool begins_with_any(const char *text, const char *const *words)
-{
-	for (; *words; words++)
-		if (begins_with(text, *words))
-			return true;
-	return false;
-}
 
 static bool is_engine(const struct timeline_range_name *name)
 {
@@ -63,8 +22,8 @@ enum framework_place framework_place_of(const struct timeline_range_name *name)
 {
 	if (name->scope != PM_RANGE_USER)
 		return FRAMEWORK_SILENT;
-	return begins_with(name->name, "Optimizer.step#")        ? FRAMEWORK_UPDATE
-	       : begins_with(name->name, "Optimizer.zero_grad#")   ? FRAMEWORK_ZEROES
+	return begins_with(name->name, "Optimizer.step#")         ? FRAMEWORK_UPDATE
+	       : begins_with(name->name, "Optimizer.zero_grad#")  ? FRAMEWORK_ZEROES
 	       : begins_with(name->name, "enumerate(DataLoader)") ? FRAMEWORK_LOADS
 								  : FRAMEWORK_SILENT;
 }
@@ -73,185 +32,6 @@ bool framework_begins_pass(const struct timeline_range_name *name)
 {
 	return name->scope == PM_RANGE_USER &&
 	       (begins_with(name->name, "DistributedDataParallel.forward") || begins_with(name->name, FSDP));
-}
-
-static bool is_compiled(const char *name)
-{
-	static const char *const words[] = {"CompiledFunction", "Torch-Compiled Region", "## Call CompiledFxGraph", NULL};
-
-	return begins_with_any(name, words);
-}
-
-static bool is_node(const struct framework *f, uint32_t range)
-{
-	return name_of(f, range)->scope == PM_RANGE_NODE;
-}
-
-static bool is_within(const struct framework *f, uint32_t range, uint32_t outer)
-{
-	while (range != TIMELINE_NO_RANGE && range > outer)
-		range = f->ranges[range].parent;
-	return range == outer;
-}
-
-/* ---- which operator made a node ---- */
-
-static int compare_makers(const void *left, const void *right)
-{
-	const struct maker *a = left, *b = right;
-
-	if (a->thread != b->thread)
-		return a->thread < b->thread ? -1 : 1;
-	return a->range < b->range ? -1 : a->range > b->range;
-}
-
-static int compare_numbers(const void *left, const void *right)
-{
-	const struct maker *a = left, *b = right;
-
-	if (a->thread != b->thread)
-		return a->thread < b->thread ? -1 : 1;
-	if (a->sequence != b->sequence)
-		return a->sequence < b->sequence ? -1 : 1;
-	return a->range < b->range ? -1 : a->range > b->range;
-}
-
-/* The nodes of compiled regions in order of their numbers; the caller frees them. */
-static struct maker *list_compiled_nodes(const struct framework *f, size_t *count)
-{
-	struct maker *nodes = NULL;
-	size_t room = 0;
-
-	*count = 0;
-	for (uint32_t i = 0; i < f->process->range_count; i++)
-		if (is_node(f, i) && f->ranges[i].sequence != PM_RANGE_NO_SEQUENCE && is_compiled(name_of(f, i)->name))
-			*MEM_PUSH(nodes, *count, room) = (struct maker){.range = i,
-				.sequence = f->ranges[i].sequence,
-				.thread = f->ranges[i].framework_thread};
-	if (*count)
-		qsort(nodes, *count, sizeof(*nodes), compare_numbers);
-	return nodes;
-}
-
-/* A compiled region tells no number, for gradients are recorded only of the whole. Its node's lies between those of the
- * operators around it, and the node runs behind it. From the last one back, for a region without gradients has none. */
-static void number_regions(struct framework *f)
-{
-	size_t left;
-	uint32_t limit = UINT32_MAX;
-	struct maker *nodes = list_compiled_nodes(f, &left);
-
-	for (size_t i = f->maker_count; i-- > 0;) {
-		struct maker *maker = &f->makers[i];
-
-		if (i + 1 < f->maker_count && f->makers[i + 1].thread != maker->thread)
-			limit = UINT32_MAX;
-		while (left && (nodes[left - 1].thread > maker->thread ||
-				       (nodes[left - 1].thread == maker->thread && nodes[left - 1].sequence >= limit)))
-			left--;
-		if (maker->sequence == PM_RANGE_NO_SEQUENCE && left && nodes[left - 1].thread == maker->thread &&
-			nodes[left - 1].sequence >= maker->least &&
-			f->ranges[nodes[left - 1].range].begin_ns >= f->ranges[maker->range].begin_ns)
-			*maker = (struct maker){maker->range, nodes[left - 1].sequence, maker->thread, 0, true};
-		if (maker->sequence != PM_RANGE_NO_SEQUENCE)
-			limit = maker->sequence;
-	}
-	free(nodes);
-}
-
-/* Without those that have no number. */
-static void keep_numbered(struct framework *f)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < f->maker_count; i++)
-		if (f->makers[i].sequence != PM_RANGE_NO_SEQUENCE)
-			f->makers[kept++] = f->makers[i];
-	f->maker_count = kept;
-}
-
-/* The maker after it that is not within it: of an operator's own operators some recorders tell too. */
-static size_t after_maker(const struct framework *f, size_t maker)
-{
-	size_t next = maker + 1;
-
-	while (next < f->maker_count && is_within(f, f->makers[next].range, f->makers[maker].range))
-		next++;
-	return next;
-}
-
-static void find_makers(struct framework *f)
-{
-	for (uint32_t i = 0; i < f->process->range_count; i++)
-		if (name_of(f, i)->scope == PM_RANGE_OPERATOR &&
-			(f->ranges[i].sequence != PM_RANGE_NO_SEQUENCE || is_compiled(name_of(f, i)->name)))
-			*MEM_PUSH(f->makers, f->maker_count, f->maker_room) = (struct maker){.range = i,
-				.sequence = f->ranges[i].sequence,
-				.thread = f->ranges[i].framework_thread};
-	if (f->maker_count)
-		qsort(f->makers, f->maker_count, sizeof(*f->makers), compare_makers);
-	for (size_t i = 1; i < f->maker_count; i++)
-		if (f->makers[i].thread == f->makers[i - 1].thread)
-			f->makers[i].least = f->makers[i - 1].sequence == PM_RANGE_NO_SEQUENCE ? f->makers[i - 1].least
-											: f->makers[i - 1].sequence;
-	number_regions(f);
-	keep_numbered(f);
-	f->makes = mem_alloc(f->process->range_count, sizeof(*f->makes));
-	for (size_t i = 0; i < f->maker_count; i++) {
-		const struct maker *next = &f->makers[after_maker(f, i)];
-
-		f->makes[f->makers[i].range] =
-			f->makers[i].makes ||
-			(next < f->makers + f->maker_count && next->thread == f->makers[i].thread &&
-				next->sequence > f->makers[i].sequence);
-	}
-	if (f->maker_count)
-		qsort(f->makers, f->maker_count, sizeof(*f->makers), compare_numbers);
-}
-
-/* The thread's last with a number that is not greater, begun before the node; NULL: it was not recorded. Numbers do not
- * fall, but where they do, that of the greatest number. */
-static const struct maker *maker_of(const struct framework *f, uint32_t node)
-{
-	const struct timeline_range *range = &f->ranges[node];
-	size_t low = 0, high = f->maker_count;
-
-	while (low < high) {
-		const size_t middle = low + (high - low) / 2;
-		const struct maker *maker = &f->makers[middle];
-
-		if (maker->thread < range->framework_thread ||
-			(maker->thread == range->framework_thread && maker->sequence <= range->sequence))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	while (low > 0 && f->makers[low - 1].thread == range->framework_thread &&
-		f->ranges[f->makers[low - 1].range].begin_ns > range->begin_ns)
-		low--;
-	return low > 0 && f->makers[low - 1].thread == range->framework_thread ? &f->makers[low - 1] : NULL;
-}
-
-/* A node without a number puts a gradient where its parameter's is (AccumulateGrad): the work of the node before it in
- * the thread, which has made that gradient, and of a compiled region those of all its parameters. */
-static void find_numbered(struct framework *f)
-{
-	uint32_t last = TIMELINE_NO_RANGE;
-
-	f->numbered = mem_alloc(f->process->range_count, sizeof(*f->numbered));
-	for (uint32_t i = 0; i < f->process->range_count; i++) {
-		if (i > 0 && f->ranges[i].thread != f->ranges[i - 1].thread)
-			last = TIMELINE_NO_RANGE;
-		if (is_node(f, i) && f->ranges[i].sequence != PM_RANGE_NO_SEQUENCE)
-			last = i;
-		f->numbered[i] = last;
-	}
-}
-
-/* The operator that a node's work belongs to, or NULL. */
-static const struct maker *origin(const struct framework *f, uint32_t node)
-{
-	return f->numbered[node] == TIMELINE_NO_RANGE ? NULL : maker_of(f, f->numbered[node]);
 }
 
 /* ---- which modules have parameters ---- */
@@ -264,8 +44,9 @@ static int compare_texts(const void *left, const void *right)
 /* Operators that passes are made of, beside those that take weights in every case. */
 static bool is_product(const char *name)
 {
-	static const char *const operators[] = {"aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm", "aten::matmul",
-		"aten::cudnn_convolution", "aten::native_", "aten::scaled_dot_product", "aten::_scaled_dot_product", NULL};
+	static const char *const operators[] = {"aten::mm", "aten::addmm", "aten::bmm", "aten::baddbmm",
+		"aten::matmul", "aten::cudnn_convolution", "aten::native_", "aten::scaled_dot_product",
+		"aten::_scaled_dot_product", NULL};
 
 	return begins_with_any(name, operators);
 }
@@ -273,9 +54,9 @@ static bool is_product(const char *name)
 /* Operators that work with weights: of those of a frozen module no gradient tells. */
 static bool takes_weights(const char *name)
 {
-	static const char *const operators[] = {"aten::linear", "aten::conv", "aten::_convolution", "aten::embedding",
-		"aten::layer_norm", "aten::group_norm", "aten::batch_norm", "aten::instance_norm", "aten::rms_norm",
-		"aten::lstm", "aten::gru", "aten::rnn_", NULL};
+	static const char *const operators[] = {"aten::linear", "aten::conv", "aten::_convolution",
+		"aten::embedding", "aten::layer_norm", "aten::group_norm", "aten::batch_norm",
+		"aten::instance_norm", "aten::rms_norm", "aten::lstm", "aten::gru", "aten::rnn_", NULL};
 
 	return begins_with_any(name, operators);
 }
@@ -283,9 +64,10 @@ static bool takes_weights(const char *name)
 /* Operators that take no tensor. */
 static bool creates(const char *name)
 {
-	static const char *const operators[] = {"aten::arange", "aten::zeros", "aten::ones", "aten::full", "aten::empty",
-		"aten::rand", "aten::eye", "aten::linspace", "aten::logspace", "aten::tril_indices", "aten::triu_indices",
-		"aten::scalar_tensor", "aten::lift_fresh", "aten::hann_window", "aten::normal", NULL};
+	static const char *const operators[] = {"aten::arange", "aten::zeros", "aten::ones", "aten::full",
+		"aten::empty", "aten::rand", "aten::eye", "aten::linspace", "aten::logspace",
+		"aten::tril_indices", "aten::triu_indices", "aten::scalar_tensor", "aten::lift_fresh",
+		"aten::hann_window", "aten::normal", NULL};
 
 	return begins_with_any(name, operators);
 }
@@ -311,7 +93,8 @@ static const char **list_modules(const struct framework *f, size_t *count)
 	return modules;
 }
 
-/* Does no operator run in a module within it? Then a product there is one with weights of its own, as far as is known. */
+/* Does no operator run in a module within it? Then a product there is one with weights of its own, as far as
+ * is known. */
 static bool is_leaf(const char *const *modules, size_t count, const char *module)
 {
 	const size_t length = strlen(module);
@@ -346,7 +129,7 @@ static void find_owners(struct framework *f)
 			add_owner(f, name->module);
 		if (name->scope != PM_RANGE_NODE || f->ranges[i].sequence != PM_RANGE_NO_SEQUENCE)
 			continue;
-		maker = origin(f, i);
+		maker = framework_origin(f, i);
 		if (maker && !is_compiled(name_of(f, maker->range)->name))
 			add_owner(f, name_of(f, maker->range)->module);
 	}
@@ -376,8 +159,7 @@ struct framework *framework_read(const struct timeline *timeline, const struct t
 	f->timeline = timeline;
 	f->process = process;
 	f->ranges = timeline_ranges(timeline, process);
-	find_makers(f);
-	find_numbered(f);
+	framework_find_makers(f);
 	find_owners(f);
 	f->xla = xla_read(timeline, process);
 	return f;
@@ -404,10 +186,9 @@ bool framework_was_asked(const struct framework *framework, int64_t begin_ns, in
 
 static struct framework_word backward_word(const struct framework *f, uint32_t node)
 {
-	const struct maker *maker = origin(f, node);
-	struct framework_word word = {.place = FRAMEWORK_BACKWARD,
-		.says = name_of(f, node)->name,
-		.origin = TIMELINE_NO_RANGE};
+	const struct maker *maker = framework_origin(f, node);
+	struct framework_word word = {
+		.place = FRAMEWORK_BACKWARD, .says = name_of(f, node)->name, .origin = TIMELINE_NO_RANGE};
 
 	if (maker) {
 		word.origin = maker->range;
@@ -416,11 +197,13 @@ static struct framework_word backward_word(const struct framework *f, uint32_t n
 	return word;
 }
 
-/* The node that the engine evaluates in a range of its own, whose work before and after the node is the node's. */
+/* The node that the engine evaluates in a range of its own, whose work before and after the node is the
+ * node's. */
 static uint32_t node_within(const struct framework *f, uint32_t engine)
 {
-	for (uint32_t i = engine + 1; i < f->process->range_count && f->ranges[i].thread == f->ranges[engine].thread &&
-				 f->ranges[i].parent != f->ranges[engine].parent;
+	for (uint32_t i = engine + 1;
+		i < f->process->range_count && f->ranges[i].thread == f->ranges[engine].thread &&
+		f->ranges[i].parent != f->ranges[engine].parent;
 		i++)
 		if (f->ranges[i].parent == engine && is_node(f, i))
 			return i;
@@ -442,9 +225,9 @@ static uint32_t node_around(const struct framework *f, uint32_t range)
 /* Operators that people call, and no formula of a gradient. */
 static bool is_called_by_people(const char *name)
 {
-	static const char *const operators[] = {"aten::conv1d", "aten::conv2d", "aten::conv3d", "aten::linear",
-		"aten::batch_norm", "aten::layer_norm", "aten::group_norm", "aten::embedding", "aten::dropout",
-		"aten::scaled_dot_product_attention", NULL};
+	static const char *const operators[] = {"aten::conv1d", "aten::conv2d", "aten::conv3d",
+		"aten::linear", "aten::batch_norm", "aten::layer_norm", "aten::group_norm", "aten::embedding",
+		"aten::dropout", "aten::scaled_dot_product_attention", NULL};
 	const char *const *word = operators;
 
 	while (*word && strcmp(*word, name) != 0)
@@ -452,13 +235,14 @@ static bool is_called_by_people(const char *name)
 	return *word;
 }
 
-/* Is the operator, in the node, or one around it forward work that is done again? It has a module, or else a number, as
- * those of a gradient have not. */
+/* Is the operator, in the node, or one around it forward work that is done again? It has a module, or else a
+ * number, as those of a gradient have not. */
 static bool is_again(const struct framework *f, uint32_t range, uint32_t node)
 {
 	const bool checkpoints = strstr(name_of(f, node)->name, "Checkpoint");
 
-	for (; range != TIMELINE_NO_RANGE && !framework_goes_back(name_of(f, range)); range = f->ranges[range].parent) {
+	for (; range != TIMELINE_NO_RANGE && !framework_goes_back(name_of(f, range));
+		range = f->ranges[range].parent) {
 		const struct timeline_range_name *name = name_of(f, range);
 
 		if (name->scope == PM_RANGE_OPERATOR &&
@@ -479,12 +263,13 @@ static struct framework_word operator_word(const struct framework *f, uint32_t r
 	else if (f->ranges[range].sequence == PM_RANGE_NO_SEQUENCE)
 		word.place = FRAMEWORK_NO_GRADIENTS;
 	else
-		word.place = name->module && takes_weights(name->name) ? FRAMEWORK_FORWARD : FRAMEWORK_PREPARES;
+		word.place =
+			name->module && takes_weights(name->name) ? FRAMEWORK_FORWARD : FRAMEWORK_PREPARES;
 	return word;
 }
 
-/* From the innermost range outwards, the first that tells. An optimizer's own operators record no gradients; those of a
- * pass that it makes (LBFGS) do. */
+/* From the innermost range outwards, the first that tells. An optimizer's own operators record no gradients;
+ * those of a pass that it makes (LBFGS) do. */
 static struct framework_word word_of(const struct framework *f, uint32_t range)
 {
 	const struct framework_word nothing = {.place = FRAMEWORK_SILENT, .origin = TIMELINE_NO_RANGE};
@@ -527,7 +312,8 @@ static enum framework_shard shard_of(const struct framework *f, uint32_t range)
 		const struct timeline_range_name *name = name_of(f, range);
 
 		if (name->scope == PM_RANGE_USER && begins_with(name->name, FSDP))
-			shard = strstr(name->name, "backward") ? FRAMEWORK_FOR_BACKWARD : FRAMEWORK_FOR_FORWARD;
+			shard = strstr(name->name, "backward") ? FRAMEWORK_FOR_BACKWARD
+							       : FRAMEWORK_FOR_FORWARD;
 	}
 	return shard;
 }
@@ -541,8 +327,8 @@ struct framework_word framework_word_in(const struct framework *framework, uint3
 	word.creates = creates(word.says);
 	word.in_place = word.says && *word.says && word.says[strlen(word.says) - 1] == '_';
 	word.shard = shard_of(framework, range);
-	word.compiled = is_compiled(word.says) ||
-			(word.origin != TIMELINE_NO_RANGE && is_compiled(name_of(framework, word.origin)->name));
+	word.compiled = is_compiled(word.says) || (word.origin != TIMELINE_NO_RANGE &&
+							  is_compiled(name_of(framework, word.origin)->name));
 	for (uint32_t r = range; r != TIMELINE_NO_RANGE && !word.compiled; r = framework->ranges[r].parent)
 		word.compiled = is_compiled(name_of(framework, r)->name);
 	return word;

@@ -7,8 +7,9 @@
 /* Of a range. */
 struct place {
 	const struct hlo_module *module;
-	const struct hlo_instruction *instruction; /* that it launches, and what is in it too; NULL: not known */
-	uint32_t run;                              /* the range of the program's run; TIMELINE_NO_RANGE: none */
+	const struct hlo_instruction
+		*instruction; /* that it launches, and what is in it too; NULL: not known */
+	uint32_t run;         /* the range of the program's run; TIMELINE_NO_RANGE: none */
 };
 
 struct xla {
@@ -20,7 +21,7 @@ struct xla {
 	bool any_steps;       /* a program has gradients and updates */
 	struct arena arena;
 	/* the command buffer that was looked at last */
-	uint32_t launch;      /* its call */
+	uint32_t launch; /* its call */
 	uint32_t node_count;
 	const struct hlo_instruction **nodes;
 };
@@ -100,18 +101,20 @@ uint32_t xla_run(const struct xla *xla, uint32_t range)
 /* The outermost range within the run that is around a range, or is it. */
 static uint32_t launch_within(const struct xla *x, uint32_t range)
 {
-	while (x->ranges[range].parent != TIMELINE_NO_RANGE && x->ranges[range].parent != x->places[range].run)
+	while (x->ranges[range].parent != TIMELINE_NO_RANGE &&
+		x->ranges[range].parent != x->places[range].run)
 		range = x->ranges[range].parent;
 	return range;
 }
 
-/* The nearest launch of the same run before a range (step -1) or after it (1), as far as its instruction is known. */
+/* The nearest launch of the same run before a range (step -1) or after it (1), as far as its instruction is
+ * known. */
 static const struct hlo_instruction *beside(const struct xla *x, uint32_t range, int step)
 {
 	const uint32_t run = x->places[range].run;
 
-	for (uint32_t i = range + (uint32_t)step; i < x->process->range_count && x->places[i].run == run && i != run;
-		i += (uint32_t)step)
+	for (uint32_t i = range + (uint32_t)step;
+		i < x->process->range_count && x->places[i].run == run && i != run; i += (uint32_t)step)
 		if (x->ranges[i].parent == x->ranges[range].parent && x->places[i].instruction)
 			return x->places[i].instruction;
 	return NULL;
@@ -141,7 +144,8 @@ static uint64_t bytes_of(const struct xla *x, uint32_t call)
 	const struct timeline_call item = timeline_call(x->timeline, call);
 	uint64_t bytes;
 
-	return timeline_value(x->timeline, &x->timeline->operations[item.operation], "bytes", &bytes) ? bytes : 0;
+	return timeline_value(x->timeline, &x->timeline->operations[item.operation], "bytes", &bytes) ? bytes
+												      : 0;
 }
 
 static void look_at_launch(struct xla *x, uint32_t launch, uint32_t range)
@@ -151,7 +155,8 @@ static void look_at_launch(struct xla *x, uint32_t launch, uint32_t range)
 	uint64_t *bytes;
 	uint32_t count = 0;
 
-	while (launch + 1 + count < x->process->first_call + x->process->call_count && is_node(x, launch + 1 + count))
+	while (launch + 1 + count < x->process->first_call + x->process->call_count &&
+		is_node(x, launch + 1 + count))
 		count++;
 	free(x->nodes);
 	x->nodes = mem_alloc(count + 1u, sizeof(*x->nodes));
@@ -161,8 +166,8 @@ static void look_at_launch(struct xla *x, uint32_t launch, uint32_t range)
 		names[i] = kernel_of(x, launch + 1 + i);
 		bytes[i] = names[i] ? 0 : bytes_of(x, launch + 1 + i);
 	}
-	hlo_align(x->places[range].module, x->places[range].instruction, beside(x, outermost, -1), beside(x, outermost, 1),
-		names, bytes, count, x->nodes);
+	hlo_align(x->places[range].module, x->places[range].instruction, beside(x, outermost, -1),
+		beside(x, outermost, 1), names, bytes, count, x->nodes);
 	free(names);
 	free(bytes);
 	x->launch = launch;
@@ -182,7 +187,8 @@ static const struct hlo_instruction *node_instruction(struct xla *x, uint32_t ca
 
 /* ---- words ---- */
 
-static enum framework_place place_by(const struct xla *x, const struct hlo_module *module, enum hlo_direction direction)
+static enum framework_place place_by(
+	const struct xla *x, const struct hlo_module *module, enum hlo_direction direction)
 {
 	switch (direction) {
 	case HLO_FORWARD:

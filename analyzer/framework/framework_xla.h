@@ -1,6 +1,7 @@
 /*
- * What XLA says of a process's calls (JAX): the instruction that a call was made for, by XLA's own ranges around it, and
- * of a command buffer's nodes by their kernels (hlo_program.h). Inside framework.c, and for what looks for iterations.
+ * What XLA says of a process's calls (JAX): the instruction that a call was made for, by XLA's own ranges
+ * around it, and of a command buffer's nodes by their kernels (hlo_program.h). Inside framework.c, and for
+ * what looks for iterations.
  */
 #ifndef FRAMEWORK_FRAMEWORK_XLA_H
 #define FRAMEWORK_FRAMEWORK_XLA_H
@@ -20,8 +21,8 @@ const struct hlo_module *xla_module(const struct xla *xla, uint32_t range);
 /* The range of that run, TIMELINE_NO_RANGE: none. */
 uint32_t xla_run(const struct xla *xla, uint32_t range);
 
-/* Of a call of that process which is made in a range. False: it is in no run of a program that is known. Modules are as
- * long as the xla is. */
+/* Of a call of that process which is made in a range. False: it is in no run of a program that is known.
+ * Modules are as long as the xla is. */
 bool xla_word(struct xla *xla, uint32_t call, uint32_t range, struct framework_word *word);
 
 #endif

@@ -9,8 +9,9 @@
 #define DEPTH_MOST 4 /* of copies and the like */
 #define WAY_MOST 12  /* to the layer before */
 
-/* Keys of an argument's name, from the first in quotes on, without flax's collection. Returns how many characters of `out`,
- * as long as the name, the path has; *leaf: the last key. 0 with *leaf NULL: there are none. */
+/* Keys of an argument's name, from the first in quotes on, without flax's collection. Returns how many
+ * characters of `out`, as long as the name, the path has; *leaf: the last key. 0 with *leaf NULL: there are
+ * none. */
 static size_t read_keys(const char *name, char *out, char **leaf)
 {
 	size_t n = 0, last = 0;
@@ -22,7 +23,8 @@ static size_t read_keys(const char *name, char *out, char **leaf)
 
 		if (!end)
 			break;
-		if (count++ == 0 && (size_t)(end - p) == strlen("params") && strncmp(p, "params", strlen("params")) == 0)
+		if (count++ == 0 && (size_t)(end - p) == strlen("params") &&
+			strncmp(p, "params", strlen("params")) == 0)
 			continue;
 		last = n;
 		if (n)
@@ -66,7 +68,8 @@ static void list(struct arena *arena, struct hlo_module *module)
 	}
 }
 
-/* How well an argument's path is the layer's: the layer may have one component in front, the root's. 0: it is not. */
+/* How well an argument's path is the layer's: the layer may have one component in front, the root's. 0: it is
+ * not. */
 static size_t fit(const char *layer, const char *path)
 {
 	const size_t length = strlen(layer), n = strlen(path);
@@ -114,7 +117,8 @@ static bool has_another_within(const struct hlo_module *module, const char *laye
 	const size_t length = strlen(layer);
 
 	for (uint32_t n = 0; n < module->instruction_count; n++)
-		if (strncmp(module->instructions[n].layer, layer, length) == 0 && module->instructions[n].layer[length] == '/')
+		if (strncmp(module->instructions[n].layer, layer, length) == 0 &&
+			module->instructions[n].layer[length] == '/')
 			return true;
 	return false;
 }
@@ -134,8 +138,8 @@ static const struct hlo_instruction *source_of(const struct hlo_module *module, 
 	return NULL;
 }
 
-/* The layer whose weight an instruction reads, or whose state, by the first of its operands that is one; NULL: none. all: of
- * several none. */
+/* The layer whose weight an instruction reads, or whose state, by the first of its operands that is one;
+ * NULL: none. all: of several none. */
 static const char *layer_read(
 	struct arena *arena, const struct hlo_module *module, const struct hlo_instruction *i, bool all)
 {
@@ -168,8 +172,8 @@ static bool is_of_pass(const struct hlo_instruction *i)
 	return i->direction == HLO_FORWARD || i->direction == HLO_BACKWARD || i->direction == HLO_RECOMPUTED;
 }
 
-/* The nearest layer with weights that comes before it in the forward pass: forward by what it is made of, backward by what is
- * made of it. */
+/* The nearest layer with weights that comes before it in the forward pass: forward by what it is made of,
+ * backward by what is made of it. */
 static const char *layer_before(const struct hlo_module *module, const struct hlo_instruction *i)
 {
 	const enum hlo_direction direction = i->direction;
@@ -197,16 +201,17 @@ static const char *layer_before(const struct hlo_module *module, const struct hl
 }
 
 /*
- * What has no weights of its own, as an activation, has the path of the module around it: it is of the layer before it, in
- * either pass. Where it is fused with that one's bias or scale it reads it.
+ * What has no weights of its own, as an activation, has the path of the module around it: it is of the layer
+ * before it, in either pass. Where it is fused with that one's bias or scale it reads it.
  */
 static void give_layers(struct arena *arena, struct hlo_module *module)
 {
 	const char **layers = mem_alloc(module->instruction_count + 1u, sizeof(*layers));
 
 	for (uint32_t n = 0; n < module->instruction_count; n++)
-		module->instructions[n].owns = module->names_arguments ? sum(module, module->instructions[n].layer) > 0
-								       : elements_of(module, module->instructions[n].layer) > 0;
+		module->instructions[n].owns =
+			module->names_arguments ? sum(module, module->instructions[n].layer) > 0
+						: elements_of(module, module->instructions[n].layer) > 0;
 	for (uint32_t n = 0; n < module->instruction_count; n++) {
 		const struct hlo_instruction *i = &module->instructions[n];
 
@@ -214,7 +219,9 @@ static void give_layers(struct arena *arena, struct hlo_module *module)
 			layers[n] = layer_read(arena, module, i, true);
 		if (!is_of_pass(i) || i->owns || strcmp(i->opcode, "parameter") == 0)
 			continue;
-		layers[n] = strcmp(i->opcode, "fusion") == 0 && module->names_arguments ? layer_read(arena, module, i, false) : NULL;
+		layers[n] = strcmp(i->opcode, "fusion") == 0 && module->names_arguments
+				    ? layer_read(arena, module, i, false)
+				    : NULL;
 		layers[n] = layers[n] ? layers[n] : layer_before(module, i);
 	}
 	for (uint32_t n = 0; n < module->instruction_count; n++)
@@ -237,7 +244,8 @@ void hlo_list_arguments(struct arena *arena, struct hlo_module *module)
 
 	list(arena, module);
 	if (module->argument_count)
-		qsort(module->arguments, module->argument_count, sizeof(*module->arguments), compare_arguments);
+		qsort(module->arguments, module->argument_count, sizeof(*module->arguments),
+			compare_arguments);
 	for (uint32_t i = 0; i < module->argument_count; i++)
 		if (kept == 0 || compare_arguments(&module->arguments[kept - 1], &module->arguments[i]) != 0)
 			module->arguments[kept++] = module->arguments[i];

@@ -53,15 +53,16 @@ static bool is_collective(const char *opcode)
 	       strncmp(opcode, "collective-", 11) == 0;
 }
 
-/* XLA fuses what has nothing to do with one another, a loss with an update, and cuts the results out of one array: a number
- * among them is made of the numbers. False: there are none. */
+/* XLA fuses what has nothing to do with one another, a loss with an update, and cuts the results out of one
+ * array: a number among them is made of the numbers. False: there are none. */
 static bool add_number(struct walk *walk, uint32_t fusion)
 {
 	const struct hlo_instruction *i = &walk->module->instructions[fusion];
 	bool any = false;
 
 	for (uint32_t k = 0; k < i->operand_count; k++)
-		if (i->operands[k] != HLO_NO_INSTRUCTION && is_number(&walk->module->instructions[i->operands[k]])) {
+		if (i->operands[k] != HLO_NO_INSTRUCTION &&
+			is_number(&walk->module->instructions[i->operands[k]])) {
 			add(walk, i->operands[k]);
 			any = true;
 		}
@@ -79,8 +80,8 @@ static bool add_element(struct walk *walk, const struct hlo_instruction *element
 		return false;
 	all = &walk->module->instructions[number];
 	/* a tuple that is an element of what a call gives: it leads to what made it */
-	if (strcmp(all->opcode, "get-tuple-element") == 0 && all->type == PM_TYPE_NONE && all->operand_count &&
-		all->operands[0] != HLO_NO_INSTRUCTION) {
+	if (strcmp(all->opcode, "get-tuple-element") == 0 && all->type == PM_TYPE_NONE &&
+		all->operand_count && all->operands[0] != HLO_NO_INSTRUCTION) {
 		number = all->operands[0];
 		all = &walk->module->instructions[number];
 	}

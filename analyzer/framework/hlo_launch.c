@@ -119,7 +119,7 @@ struct alignment {
 	size_t row_count, row_room;
 	const char *const *names;
 	const uint64_t *bytes; /* by name, of copies */
-	bool *is_library; /* by name */
+	bool *is_library;      /* by name */
 	size_t count;
 	uint32_t *best; /* (count + 1) x (row_count + 1): of the nodes before and the rows before */
 };
@@ -133,8 +133,8 @@ static void fill(struct alignment *a)
 {
 	for (size_t n = 1; n <= a->count; n++)
 		for (size_t r = 1; r <= a->row_count; r++) {
-			const unsigned fits = fit(
-				a->rows[r - 1], a->names[n - 1], a->bytes[n - 1], a->is_library[n - 1]);
+			const unsigned fits =
+				fit(a->rows[r - 1], a->names[n - 1], a->bytes[n - 1], a->is_library[n - 1]);
 			const uint32_t both = fits ? *best_at(a, n - 1, r - 1) + fits : 0;
 			uint32_t best = *best_at(a, n - 1, r);
 
@@ -162,9 +162,10 @@ static void walk_back(const struct alignment *a, const struct hlo_instruction **
 			found[n] = found[n - 1];
 }
 
-/* In the order of a computation: is it not before the first and not after the second, as far as these are of it? */
-static bool is_between(
-	const struct hlo_instruction *i, const struct hlo_instruction *after, const struct hlo_instruction *before)
+/* In the order of a computation: is it not before the first and not after the second, as far as these are of
+ * it? */
+static bool is_between(const struct hlo_instruction *i, const struct hlo_instruction *after,
+	const struct hlo_instruction *before)
 {
 	return (!after || after->computation != i->computation || i->order > after->order) &&
 	       (!before || before->computation != i->computation || i->order < before->order);
@@ -192,9 +193,10 @@ static size_t count_of(const struct alignment *a, const struct hlo_instruction *
 	return count;
 }
 
-/* How often a graph goes through a loop in it: as often as the kernel of most of its instructions is there. Kernels that
- * several instructions have say too much. */
-static size_t repetitions(const struct alignment *a, const struct hlo_module *module, const struct hlo_computation *body)
+/* How often a graph goes through a loop in it: as often as the kernel of most of its instructions is there.
+ * Kernels that several instructions have say too much. */
+static size_t repetitions(
+	const struct alignment *a, const struct hlo_module *module, const struct hlo_computation *body)
 {
 	size_t votes[LOOPS_MOST + 1] = {0}, best = 0;
 

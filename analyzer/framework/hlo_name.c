@@ -67,14 +67,15 @@ static bool is_call(const char *word, size_t length)
 {
 	static const char *const words[] = {"while", "body", "cond", "scan", "closed_call", "remat",
 		"checkpoint", "rematted_computation", "pjit", "shard_map", "custom_jvp", "custom_vjp",
-		"custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr", "core_call", "eval_jaxpr", NULL};
+		"custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr", "core_call", "eval_jaxpr",
+		NULL};
 
 	return is_one_of(word, length, words) || contains(word, length, "->") ||
 	       (length > 7 && memcmp(word, "branch_", 7) == 0 && contains(word, length, "_fun"));
 }
 
-/* The backward pass of what is computed again has the derivative of the outermost module twice, in one another:
- * "transpose(jvp(GPT))/jvp(GPT)/checkpoint/rematted_computation/block1". */
+/* The backward pass of what is computed again has the derivative of the outermost module twice, in one
+ * another: "transpose(jvp(GPT))/jvp(GPT)/checkpoint/rematted_computation/block1". */
 static bool is_repeated(const char *path, size_t used, const char *word, size_t length, const char *wrapped)
 {
 	return wrapped < word && used == length && memcmp(path, word, length) == 0;

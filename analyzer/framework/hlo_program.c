@@ -398,7 +398,8 @@ static void gather(struct build *b, uint32_t module)
 			*MEM_PUSH(b->entries, b->entry_count, room) = &b->programs->instructions[i];
 }
 
-static void build_module(struct hlo *hlo, const struct trace_hlo *programs, const struct trace_hlo_module *entry)
+static void build_module(
+	struct hlo *hlo, const struct trace_hlo *programs, const struct trace_hlo_module *entry)
 {
 	struct hlo_module *module = &hlo->modules[hlo->module_count++];
 	struct build b = {.programs = programs, .arena = &hlo->arena, .module = module};

@@ -72,7 +72,8 @@ struct hlo_part {
 	const char *opcode, *op_name;
 };
 
-/* Of an argument with the name p['params']['Dense_0']['kernel'], and of what is as large, as the optimizer's state. */
+/* Of an argument with the name p['params']['Dense_0']['kernel'], and of what is as large, as the optimizer's
+ * state. */
 struct hlo_argument {
 	const char *path; /* "Dense_0" */
 	const char *leaf; /* "kernel" */
@@ -99,11 +100,11 @@ struct hlo_module {
 	struct hlo_instruction *instructions; /* by computation, in order of the schedule */
 	struct hlo_part *parts;
 	uint32_t computation_count, instruction_count, part_count;
-	const bool *is_aliased; /* by element of the result: it takes an argument's place */
-	uint32_t alias_count;   /* of those elements */
+	const bool *is_aliased;         /* by element of the result: it takes an argument's place */
+	uint32_t alias_count;           /* of those elements */
 	struct hlo_argument *arguments; /* those with a path, each once, in order of it */
 	uint32_t argument_count;
-	bool names_arguments;   /* a layer has some */
+	bool names_arguments; /* a layer has some */
 	struct lookup by_name;
 };
 
@@ -122,9 +123,9 @@ const struct hlo_module *hlo_find_module(const struct hlo *hlo, uint64_t program
 const struct hlo_instruction *hlo_find(const struct hlo_module *module, const char *name, size_t length);
 
 /*
- * Whether a layer has weights, by the names of the program's arguments: "GPT/block0/qkv" those that the program calls
- * p['params']['block0']['qkv']['kernel'] and so on. *elements: of them all; 0: not known. In a program whose arguments are
- * not called so, what has no other layer in it is taken to have some.
+ * Whether a layer has weights, by the names of the program's arguments: "GPT/block0/qkv" those that the
+ * program calls p['params']['block0']['qkv']['kernel'] and so on. *elements: of them all; 0: not known. In a
+ * program whose arguments are not called so, what has no other layer in it is taken to have some.
  */
 bool hlo_owns(const struct hlo_module *module, const char *layer, uint64_t *elements);
 
@@ -138,13 +139,13 @@ bool hlo_range_instruction(const char *text, const char **name, size_t *length);
 
 /*
  * The instructions of the nodes of a graph (a command buffer), of which XLA says nothing in a range of their
- * own: in the order of the schedule. names: of each node the kernel's, NULL for a copy or set, of which bytes has how much (0: not known). around: the
- * innermost instruction that the launch's ranges name, outwards from the launch (a command buffer's own name
- * may be no instruction's), or NULL: where it is a call or a loop, the nodes are in what it calls, else in
- * the module's entry; there after one instruction and before another, where it is known which were launched before and
- * after the graph (NULL: it is not). A kernel has the name of the first of equal instructions, so that numbers behind names
- * count for little. found[i] is an instruction, or NULL. Takes time with names times instructions: more than
- * some ten million are left alone.
+ * own: in the order of the schedule. names: of each node the kernel's, NULL for a copy or set, of which bytes
+ * has how much (0: not known). around: the innermost instruction that the launch's ranges name, outwards from
+ * the launch (a command buffer's own name may be no instruction's), or NULL: where it is a call or a loop,
+ * the nodes are in what it calls, else in the module's entry; there after one instruction and before another,
+ * where it is known which were launched before and after the graph (NULL: it is not). A kernel has the name
+ * of the first of equal instructions, so that numbers behind names count for little. found[i] is an
+ * instruction, or NULL. Takes time with names times instructions: more than some ten million are left alone.
  */
 void hlo_align(const struct hlo_module *module, const struct hlo_instruction *around,
 	const struct hlo_instruction *after, const struct hlo_instruction *before, const char *const *names,

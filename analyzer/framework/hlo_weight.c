@@ -69,7 +69,8 @@ static const char *weight_read(const struct hlo_module *module, const struct hlo
 		for (unsigned step = 0; step < STEPS_MOST && number != HLO_NO_INSTRUCTION; step++) {
 			const struct hlo_instruction *i = &module->instructions[number];
 
-			if (is_named(i) && is_updated(module, i) && (!largest || i->element_count > largest->element_count))
+			if (is_named(i) && is_updated(module, i) &&
+				(!largest || i->element_count > largest->element_count))
 				largest = i;
 			if (!hlo_is_passing(i) || !i->operand_count)
 				break;

@@ -96,8 +96,8 @@ static const struct row eager_rows[] = {
 	USER("Optimizer.zero_grad#SGD.zero_grad"),
 	{MAIN, LAUNCHES, 0, NULL, NULL, NONE, OTHER},
 	{MAIN, END, 0, NULL, NULL, NONE, OTHER},
-	OPERATOR("aten::linear", "net.0", NONE, PHASE_OTHER, NULL, LAYER_RULE_UNUSED),
-	OPERATOR("aten::relu_", "net.1", NONE, PHASE_OTHER, NULL, LAYER_RULE_UNUSED),
+	OPERATOR("aten::linear", "net.0", NONE, PHASE_OTHER, NULL, LAYER_RULE_NO_GRADIENTS),
+	OPERATOR("aten::relu_", "net.1", NONE, PHASE_OTHER, NULL, LAYER_RULE_NO_GRADIENTS),
 };
 
 /* A layer whose parameters are gathered before it, with a table from the host; gradients that are sent. */
