@@ -106,6 +106,9 @@ struct hang_progress *hang_progress_of(struct hang *hang, const size_t *ranks, s
 bool hang_any_works(const struct hang *hang, const struct hang_progress *progress); /* of the culprits */
 void hang_add_progress(struct hang *hang, const struct hang_progress *progress);    /* to their sentences */
 
+/* /proc/PID/stat from the state letter on, in `text`; NULL: there is no such process. */
+char *hang_process_stat(const char *pid, char *text, size_t text_bytes);
+
 /* Whether the system runs the process that writes this trace. */
 enum hang_process hang_process_of(const struct trace *trace);
 

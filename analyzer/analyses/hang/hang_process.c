@@ -22,25 +22,35 @@ static double boot_time(void)
 	return seconds;
 }
 
-/* The state letter of a process, and when it was started; 0: there is none. */
-static char state_of(uint32_t pid, double *started)
+char *hang_process_stat(const char *pid, char *text, size_t text_bytes)
 {
-	char path[32], text[1024], *at, *save = NULL;
+	char path[32];
 	size_t size;
-	char state;
 	FILE *file;
+	char *at;
 
-	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	snprintf(path, sizeof(path), "/proc/%.16s/stat", pid);
 	file = fopen(path, "re");
-	size = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
+	size = file ? fread(text, 1, text_bytes - 1, file) : 0;
 	if (file)
 		(void)fclose(file);
 	text[size] = 0;
 	at = strrchr(text, ')'); /* its name may have any characters */
-	if (!at || at[1] != ' ' || !at[2])
+	return at && at[1] == ' ' && at[2] ? at + 2 : NULL;
+}
+
+/* The state letter of a process, and when it was started; 0: there is none. */
+static char state_of(uint32_t pid, double *started)
+{
+	char name[16], text[1024], *at, *save = NULL;
+	char state;
+
+	snprintf(name, sizeof(name), "%u", pid);
+	at = hang_process_stat(name, text, sizeof(text));
+	if (!at)
 		return 0;
-	state = at[2];
-	at = strtok_r(at + 2, " ", &save);
+	state = *at;
+	at = strtok_r(at, " ", &save);
 	for (int field = 3; at && field < 22; field++)
 		at = strtok_r(NULL, " ", &save);
 	*started = at ? boot_time() + strtod(at, NULL) / (double)sysconf(_SC_CLK_TCK) : 0;

@@ -34,21 +34,12 @@ struct processes {
 /* False: it has ended. */
 static bool read_process(const char *name, struct process *process)
 {
-	char path[32], text[1024];
 	unsigned long user, system;
-	size_t size;
-	char *at;
-	FILE *file;
+	char text[1024];
+	const char *at = hang_process_stat(name, text, sizeof(text));
 
-	snprintf(path, sizeof(path), "/proc/%.16s/stat", name);
-	file = fopen(path, "re");
-	size = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
-	if (file)
-		(void)fclose(file);
-	text[size] = 0;
-	at = strrchr(text, ')'); /* its name may have any characters */
-	if (!at || sscanf(at + 1, " %*c %u %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &process->parent,
-			   &user, &system) != 3)
+	if (!at || sscanf(at, "%*c %u %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &process->parent, &user,
+			   &system) != 3)
 		return false;
 	process->pid = (uint32_t)strtoul(name, NULL, 10);
 	process->processor_s = (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
