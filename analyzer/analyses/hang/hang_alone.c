@@ -110,6 +110,9 @@ void hang_find_alone(struct hang *hang, int64_t patience_ns)
 		return;
 	}
 	if (hang->over) {
+		if (hang->absent_count > 0)
+			hang->basis = arena_format(&hang->arena, "%s There is no trace of %s of %d.",
+				hang->basis, hang_absent_words(hang), hang->world);
 		hang_conclude(hang, HANG_IS_UNKNOWN, HANG_OPEN,
 			"No rank waited for another, as far as the traces say.");
 		hang->basis = arena_format(&hang->arena, "%s %s", hang->basis, hang_after_the_end(hang));

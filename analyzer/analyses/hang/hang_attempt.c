@@ -89,8 +89,7 @@ void hang_find_absent(struct hang *hang)
 			*MEM_PUSH(hang->absent, hang->absent_count, hang->absent_room) = rank;
 }
 
-/* "rank 0", "ranks 1-5 and 7" */
-static const char *absent_words(struct hang *hang)
+const char *hang_absent_words(struct hang *hang)
 {
 	const char *text = hang->absent_count == 1 ? "rank" : "ranks";
 
@@ -135,7 +134,7 @@ bool hang_waits_for_absent(struct hang *hang, int64_t patience_ns)
 		if (hang_real_ns(rank, rank->standing.last_ns) > since_ns)
 			since_ns = hang_real_ns(rank, rank->standing.last_ns);
 	}
-	who = absent_words(hang);
+	who = hang_absent_words(hang);
 	is_late = hang->now_ns - since_ns < ABSENT_TIMES * patience_ns;
 	hang->basis = arena_format(&hang->arena,
 		"Of the others %zu %s in a call that makes a communicator; the last call was %s ago. A process without a trace may "

@@ -87,6 +87,7 @@ void hang_free_rank(struct hang_rank *rank);
  * in order. */
 void hang_attempts(struct hang *hang);
 void hang_find_absent(struct hang *hang); /* after the groups are known */
+const char *hang_absent_words(struct hang *hang); /* "rank 0", "ranks 1-5 and 7" */
 bool hang_waits_for_absent(struct hang *hang, int64_t patience_ns);
 
 /* What a process and its children do while it is looked at. */
