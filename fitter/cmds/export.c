@@ -27,7 +27,7 @@ static void take_form(struct choices *choices, enum export_form form)
 	choices->form = form;
 }
 
-static void take_options(int argument_count, char **arguments, struct choices *choices)
+static void take_options(int argument_count, char **arguments, struct choices *choices, struct arena *arena)
 {
 	int option;
 
@@ -50,8 +50,7 @@ static void take_options(int argument_count, char **arguments, struct choices *c
 		cmd_usage(&cmd_export, "expected a model");
 	if (choices->form == NONE)
 		cmd_usage(&cmd_export, "expected one of --python, --c, --excel and --json");
-	if (choices->name &&
-		strcmp(choices->name, formula_identifier(&(struct arena){0}, choices->name)) != 0)
+	if (choices->name && strcmp(choices->name, formula_identifier(arena, choices->name)) != 0)
 		cmd_usage(&cmd_export,
 			"--name %s: expected letters, digits and _, and no word of C or Python",
 			choices->name);
@@ -127,7 +126,7 @@ static int run(int argument_count, char **arguments)
 	const char *path, *bad = NULL;
 	char *text;
 
-	take_options(argument_count, arguments, &choices);
+	take_options(argument_count, arguments, &choices, &arena);
 	path = arguments[optind];
 	export.name = choices.name ? choices.name : name_of(path, &arena);
 	export.level = choices.level;
