@@ -556,8 +556,8 @@ struct pm_entry_note {
 
 /*
  * A ring: the file of a run of any length has a constant size. Its first records stay; of the later ones the complete
- * chunk that tells of the earliest times is dropped where a new one is needed, and its place used again. What is dropped goes into
- * statistics, so that those and the records that are there make up the whole run, each record once.
+ * chunk that tells of the earliest times is dropped where a new one is needed, and its place used again. What is dropped
+ * goes into statistics, so that those and the records that are there make up the whole run, each record once.
  *
  * All calls that began before `first_ticks` or after `last_ticks` are there, those between in part. Device intervals come
  * later than their calls: of those before `first_ticks` all that begin before `first_device_ns` are there, of those after

@@ -175,36 +175,60 @@ static void widen_devices(uint64_t from_ns)
 		ring->first_device_ns = from_ns;
 }
 
-/* The records of a chunk go into the statistics; after each slot the file says how far that is. */
-static void count_records(const struct place *place)
+/* Reads the slots of a chunk. */
+struct reader {
+	const struct pm_record *records;
+	uint64_t slots;    /* read so far */
+	uint64_t bases[2]; /* of ticks, and of CLOCK_MONOTONIC */
+	uint64_t duration_high;
+};
+
+static struct reader read_chunk(const struct place *place)
 {
-	const struct pm_record *records = (const struct pm_record *)(const void *)(place->chunk + 1);
-	uint64_t bases[2] = {place->ticks, place->monotonic_ns}, duration_high = 0;
+	return (struct reader){(const struct pm_record *)(const void *)(place->chunk + 1), 0,
+		{place->ticks, place->monotonic_ns}, 0};
+}
 
-	for (uint64_t i = 0; i < CHUNK_SLOTS; i++) {
-		struct pm_record record = records[i];
-
-		if (record.kind == PM_RECORD_MORE) {
+/* The next slot that is no base, and no part of the next one's duration. False: there is none. */
+static bool next_record(struct reader *reader, struct pm_record *record, uint64_t *duration)
+{
+	while (reader->slots < CHUNK_SLOTS && reader->records[reader->slots].kind) {
+		*record = reader->records[reader->slots++];
+		if (record->kind == PM_RECORD_MORE) {
 			struct pm_more more;
 
-			memcpy(&more, &record, sizeof more);
-			duration_high = (uint64_t)more.duration_high << 32;
-		} else if (record.kind == PM_RECORD_BASE) {
+			memcpy(&more, record, sizeof more);
+			reader->duration_high = (uint64_t)more.duration_high << 32;
+		} else if (record->kind == PM_RECORD_BASE) {
 			struct pm_base base;
 
-			memcpy(&base, &record, sizeof base);
-			bases[base.clock == 1] = base.base;
-		} else if (record.kind == PM_RECORD_CALL || record.kind == PM_RECORD_DEVICE) {
-			if (record.kind == PM_RECORD_CALL)
-				widen(bases[0] + record.begin, 0);
-			else
-				widen_devices(bases[1] + record.begin);
-			count(&record, duration_high | record.duration);
-			duration_high = 0;
-		} else if (record.kind == 0) {
-			break;
+			memcpy(&base, record, sizeof base);
+			reader->bases[base.clock == 1] = base.base;
+		} else {
+			*duration = reader->duration_high | record->duration;
+			if (record->kind == PM_RECORD_CALL || record->kind == PM_RECORD_DEVICE)
+				reader->duration_high = 0;
+			return true;
 		}
-		__atomic_store_n(&ring->dropped_slots, i + 1, __ATOMIC_RELEASE);
+	}
+	return false;
+}
+
+/* The records of a chunk go into the statistics; after each the file says how far that is. */
+static void count_records(const struct place *place)
+{
+	struct reader reader = read_chunk(place);
+	struct pm_record record;
+	uint64_t duration;
+
+	while (next_record(&reader, &record, &duration)) {
+		if (record.kind == PM_RECORD_CALL)
+			widen(reader.bases[0] + record.begin, 0);
+		else if (record.kind == PM_RECORD_DEVICE)
+			widen_devices(reader.bases[1] + record.begin);
+		if (record.kind == PM_RECORD_CALL || record.kind == PM_RECORD_DEVICE)
+			count(&record, duration);
+		__atomic_store_n(&ring->dropped_slots, reader.slots, __ATOMIC_RELEASE);
 	}
 }
 
@@ -314,33 +338,19 @@ bool pmh_ring_take(struct pmh_thread *self, struct pm_chunk *head)
  * none. */
 static bool tells_of_devices(const struct place *place, uint64_t *first_ns, uint64_t *last_ns)
 {
-	const struct pm_record *records = (const struct pm_record *)(const void *)(place->chunk + 1);
-	uint64_t base_ns = place->monotonic_ns, duration_high = 0;
+	struct reader reader = read_chunk(place);
+	struct pm_record record;
+	uint64_t duration_ns;
 
 	*first_ns = UINT64_MAX;
 	*last_ns = 0;
-	for (uint64_t i = 0; i < CHUNK_SLOTS && records[i].kind; i++) {
-		if (records[i].kind == PM_RECORD_BASE) {
-			struct pm_base base;
+	while (next_record(&reader, &record, &duration_ns)) {
+		const uint64_t begin_ns = reader.bases[1] + record.begin, end_ns = begin_ns + duration_ns;
 
-			memcpy(&base, &records[i], sizeof base);
-			if (base.clock == 1)
-				base_ns = base.base;
-		} else if (records[i].kind == PM_RECORD_DEVICE) {
-			const uint64_t begin_ns = base_ns + records[i].begin,
-				       end_ns = begin_ns + (duration_high | records[i].duration);
-
-			duration_high = 0;
-			*first_ns = begin_ns < *first_ns ? begin_ns : *first_ns;
-			*last_ns = end_ns > *last_ns ? end_ns : *last_ns;
-		} else if (records[i].kind == PM_RECORD_MORE) {
-			struct pm_more more;
-
-			memcpy(&more, &records[i], sizeof more);
-			duration_high = (uint64_t)more.duration_high << 32;
-		} else {
+		if (record.kind != PM_RECORD_DEVICE)
 			return false;
-		}
+		*first_ns = begin_ns < *first_ns ? begin_ns : *first_ns;
+		*last_ns = end_ns > *last_ns ? end_ns : *last_ns;
 	}
 	return *last_ns > 0;
 }
@@ -368,7 +378,7 @@ static void note_times(struct place *place)
 	place->complete_ticks = ticks_at(last_ns, now_ticks, now_ns);
 }
 
-/* Behind those that tell of earlier times; nearly always the last. */
+/* After those that tell of earlier times; nearly always as the last. */
 static void enqueue(uint32_t number)
 {
 	uint32_t at = queue_count++;

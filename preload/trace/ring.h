@@ -19,8 +19,9 @@ bool pmh_ring_is_on(void);
 void pmh_ring_note(void);
 
 /*
- * The thread's next chunk: one that was never used, else the complete one that tells of the earliest times. head: receives its
- * header, as the file has it. False, and pmh_file.why_not: there is none. Under the file's lock, as the next.
+ * The thread's next chunk: one that was never used, else the complete one that tells of the earliest times.
+ * head: receives its header, as the file has it. False, and pmh_file.why_not: there is none. Under the file's
+ * lock, as the next.
  */
 bool pmh_ring_take(struct pmh_thread *self, struct pm_chunk *head);
 
