@@ -52,12 +52,19 @@ enum hang_strength {
 	HANG_OPEN,    /* one of several; or nothing is known */
 };
 
+/* What a process and its children do while it is looked at. */
+struct hang_progress {
+	bool works;                                   /* it computes, reads or writes */
+	double processors, read_bytes, written_bytes; /* of a second */
+};
+
 struct hang_rank {
 	struct trace trace;
 	struct standing standing;
 	enum hang_process process;
 	const char *name;                     /* "3", or "pid 71" where the rank is not known */
 	const struct standing_thread *thread; /* the one whose state is the rank's, or NULL */
+	struct hang_progress progress; /* of one that makes no call, where that may be a hang; else 0 */
 };
 
 /* A rank's place in a communicator. */

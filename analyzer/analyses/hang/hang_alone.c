@@ -65,24 +65,23 @@ static void conclude_alone(
 	struct hang *hang, enum hang_class class, int64_t last_ns, double quiet, int64_t patience_ns)
 {
 	size_t *ranks = arena_alloc(&hang->arena, hang->culprit_count, sizeof(*ranks));
-	const struct hang_progress *progress;
 	const bool one_of_all = hang->culprit_count < hang->rank_count || hang->rank_count == 1;
 
 	for (size_t i = 0; i < hang->culprit_count; i++)
 		ranks[i] = hang->culprits[i].rank;
-	progress = hang_progress_of(hang, ranks, hang->culprit_count);
-	hang_add_progress(hang, progress);
-	if (hang_any_works(hang, progress) && quiet < (double)(HANG_WORK_TIMES * patience_ns)) {
+	hang_look_at(hang, ranks, hang->culprit_count);
+	hang_add_progress(hang);
+	if (hang_any_works(hang) && quiet < (double)(HANG_WORK_TIMES * patience_ns)) {
 		hang_conclude(hang, HANG_IS_NONE, HANG_LIKELY,
 			arena_format(&hang->arena, "No sign of a hang: the last call was %s ago, and %s.",
 				hang_age(hang, last_ns),
 				hang->culprit_count > 1 ? "ranks work" : "the rank works"));
 		return;
 	}
-	hang_conclude(hang, class, one_of_all && !hang_any_works(hang, progress) ? HANG_LIKELY : HANG_OPEN,
+	hang_conclude(hang, class, one_of_all && !hang_any_works(hang) ? HANG_LIKELY : HANG_OPEN,
 		arena_format(&hang->arena, "Nothing has gone on for %s: %s%s %s%s.", hang_age(hang, last_ns),
 			hang_culprits(hang), hang->culprit_count > 1 ? ": each" : "",
-			hang_class_words(class, false), hang_any_works(hang, progress) ? ", and works" : ""));
+			hang_class_words(class, false), hang_any_works(hang) ? ", and works" : ""));
 }
 
 void hang_find_alone(struct hang *hang, int64_t patience_ns)

@@ -187,76 +187,75 @@ static bool find_one_ahead(
 	return true;
 }
 
-/* Of what each rank that makes no call does meanwhile; NULL: there is none, or it is not to be seen. By rank.
- */
-struct hang_progress *hang_progress_of(struct hang *hang, const size_t *ranks, size_t count)
+bool hang_any_works(const struct hang *hang)
 {
-	size_t *outside = arena_alloc(&hang->arena, count, sizeof(*outside)), outside_count = 0;
-	struct hang_progress *found = arena_alloc(&hang->arena, count, sizeof(*found)), *by_rank;
-
-	for (size_t i = 0; i < count; i++)
-		if (hang->ranks[ranks[i]]->process == HANG_RUNS &&
-			hang_class_of(hang, hang->ranks[ranks[i]]) == HANG_IS_OUTSIDE)
-			outside[outside_count++] = ranks[i];
-	if (outside_count == 0)
-		return NULL;
-	hang_progress_find(hang, outside, outside_count, found);
-	by_rank = arena_alloc(&hang->arena, hang->rank_count, sizeof(*by_rank));
-	for (size_t i = 0; i < outside_count; i++)
-		by_rank[outside[i]] = found[i];
-	return by_rank;
-}
-
-bool hang_any_works(const struct hang *hang, const struct hang_progress *progress)
-{
-	for (size_t i = 0; progress && i < hang->culprit_count; i++)
-		if (progress[hang->culprits[i].rank].works)
+	for (size_t i = 0; i < hang->culprit_count; i++)
+		if (hang->ranks[hang->culprits[i].rank]->progress.works)
 			return true;
 	return false;
 }
 
 /* What the culprits do, after their sentences. */
-void hang_add_progress(struct hang *hang, const struct hang_progress *progress)
+void hang_add_progress(struct hang *hang)
 {
-	for (size_t i = 0; progress && i < hang->culprit_count; i++)
-		if (progress[hang->culprits[i].rank].works)
-			hang->culprits[i].sentence =
-				arena_format(&hang->arena, "%s It %s.", hang->culprits[i].sentence,
-					hang_progress_words(hang, &progress[hang->culprits[i].rank]));
+	for (size_t i = 0; i < hang->culprit_count; i++) {
+		struct hang_culprit *culprit = &hang->culprits[i];
+		const struct hang_progress *progress = &hang->ranks[culprit->rank]->progress;
+
+		if (progress->works)
+			culprit->sentence = arena_format(&hang->arena, "%s It %s.", culprit->sentence,
+				hang_progress_words(hang, progress));
+	}
 }
 
-/* The ranks among the roots that are late, though nothing is wrong with their process. */
-static bool is_late(const struct hang *hang, const struct hang_wait *wait, size_t rank, int64_t patience_ns,
-	const struct hang_progress *progress)
+/* By root. Who works may be late for longer: those that would be more than late are looked at. */
+static enum hang_class *classify(struct hang *hang, const struct hang_waits *waits, const size_t *roots,
+	size_t count, int64_t patience_ns)
 {
-	return is_late_only(hang, wait, hang->ranks[rank],
-		progress && progress[rank].works ? HANG_WORK_TIMES * patience_ns : patience_ns);
+	enum hang_class *classes = arena_alloc(&hang->arena, count, sizeof(*classes));
+	size_t *overdue = arena_alloc(&hang->arena, count, sizeof(*overdue)), overdue_count = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct hang_rank *rank = hang->ranks[roots[i]];
+
+		classes[i] = hang_class_of(hang, rank);
+		if (hang_is_definite(classes[i]))
+			continue;
+		if (is_late_only(hang, waits->first_for[roots[i]], rank, patience_ns))
+			classes[i] = HANG_IS_LATE;
+		else
+			overdue[overdue_count++] = roots[i];
+	}
+	hang_look_at(hang, overdue, overdue_count);
+	for (size_t i = 0; i < count; i++) {
+		const struct hang_rank *rank = hang->ranks[roots[i]];
+
+		if (rank->progress.works &&
+			is_late_only(hang, waits->first_for[roots[i]], rank, HANG_WORK_TIMES * patience_ns))
+			classes[i] = HANG_IS_LATE;
+	}
+	return classes;
 }
 
 static void find_roots(struct hang *hang, const struct hang_waits *waits, const size_t *roots, size_t count,
 	int64_t patience_ns)
 {
-	const struct hang_progress *progress = hang->over ? NULL : hang_progress_of(hang, roots, count);
-	enum hang_class *classes = arena_alloc(&hang->arena, count, sizeof(*classes));
 	enum hang_class class = HANG_IS_NONE;
+	const enum hang_class *classes;
 	const struct hang_wait *wait;
 	const char *waiting_ranks;
 	size_t waiting;
 
 	if (find_one_more(hang, waits, roots, count) || find_one_ahead(hang, waits, roots, count))
 		return;
-	for (size_t i = 0; i < count; i++) {
-		classes[i] = hang_class_of(hang, hang->ranks[roots[i]]);
-		if (!hang_is_definite(classes[i]) &&
-			is_late(hang, waits->first_for[roots[i]], roots[i], patience_ns, progress))
-			classes[i] = HANG_IS_LATE;
+	classes = classify(hang, waits, roots, count, patience_ns);
+	for (size_t i = 0; i < count; i++)
 		/* What is certain of one rank explains the others. */
 		if (class == HANG_IS_NONE || (hang_is_definite(classes[i]) && !hang_is_definite(class)) ||
 			(class == HANG_IS_LATE && classes[i] != HANG_IS_LATE))
 			class = classes[i];
-	}
 	name_roots(hang, waits, roots, count, classes, class);
-	hang_add_progress(hang, progress);
+	hang_add_progress(hang);
 	wait = waits->first_for[hang->culprits[0].rank];
 	waiting_ranks = waiters(hang, waits, &waiting);
 	hang->basis = arena_format(&hang->arena,
@@ -277,16 +276,16 @@ static void find_roots(struct hang *hang, const struct hang_waits *waits, const 
 		return;
 	}
 	hang_conclude(hang, class,
-		hang_is_definite(class)                        ? HANG_CERTAIN
-		: hang->over || hang_any_works(hang, progress) ? HANG_OPEN
-							       : HANG_LIKELY,
+		hang_is_definite(class)              ? HANG_CERTAIN
+		: hang->over || hang_any_works(hang) ? HANG_OPEN
+						     : HANG_LIKELY,
 		arena_format(&hang->arena, "%s %s: %s%s%s.", hang_capital(hang, hang_culprits(hang)),
 			hang->over ? hang->culprit_count > 1 ? "were what the others waited for"
 							     : "was what the others waited for"
 			: hang->culprit_count > 1 ? "are what the others wait for"
 						  : "is what the others wait for",
 			hang->culprit_count > 1 ? "each " : "it ", hang_class_words(class, hang->over),
-			hang_any_works(hang, progress) ? ", and works" : ""));
+			hang_any_works(hang) ? ", and works" : ""));
 	if (hang->over && !hang_is_definite(class))
 		hang->basis = arena_format(&hang->arena, "%s %s", hang->basis, hang_after_the_end(hang));
 }

@@ -86,26 +86,17 @@ void hang_free_rank(struct hang_rank *rank);
 /* Leaves out the processes of earlier attempts of the job, and says which ranks have no trace. The ranks are
  * in order. */
 void hang_attempts(struct hang *hang);
-void hang_find_absent(struct hang *hang); /* after the groups are known */
+void hang_find_absent(struct hang *hang);         /* after the groups are known */
 const char *hang_absent_words(struct hang *hang); /* "rank 0", "ranks 1-5 and 7" */
 bool hang_waits_for_absent(struct hang *hang, int64_t patience_ns);
 
-/* What a process and its children do while it is looked at. */
-struct hang_progress {
-	bool works;                                   /* it computes, reads or writes */
-	double processors, read_bytes, written_bytes; /* of a second */
-};
-
-/* Looks at processes of this host for a moment. progress: of each rank in the list. */
-void hang_progress_find(
-	const struct hang *hang, const size_t *ranks, size_t count, struct hang_progress *progress);
+/* Looks for a moment at the processes of those ranks of the list that run on this host and make no call:
+ * their progress. */
+void hang_look_at(struct hang *hang, const size_t *ranks, size_t count);
 const char *hang_progress_words(struct hang *hang, const struct hang_progress *progress); /* follows "and " */
 
-/* Of what each rank that makes no call does meanwhile, by rank; NULL: there is none among these, or it is not
- * to be seen. */
-struct hang_progress *hang_progress_of(struct hang *hang, const size_t *ranks, size_t count);
-bool hang_any_works(const struct hang *hang, const struct hang_progress *progress); /* of the culprits */
-void hang_add_progress(struct hang *hang, const struct hang_progress *progress);    /* to their sentences */
+bool hang_any_works(const struct hang *hang); /* of the culprits, as far as they were looked at */
+void hang_add_progress(struct hang *hang);    /* to their sentences */
 
 /* /proc/PID/stat from the state letter on, in `text`; NULL: there is no such process. */
 char *hang_process_stat(const char *pid, char *text, size_t text_bytes);

@@ -120,32 +120,36 @@ static double rate(double before, double after, double seconds)
 	return after > before ? (after - before) / seconds : 0;
 }
 
-void hang_progress_find(
-	const struct hang *hang, const size_t *ranks, size_t count, struct hang_progress *progress)
+void hang_look_at(struct hang *hang, const size_t *ranks, size_t count)
 {
-	struct used *before = mem_alloc(count, sizeof(*before)), *after = mem_alloc(count, sizeof(*after));
+	size_t *seen = arena_alloc(&hang->arena, count, sizeof(*seen)), seen_count = 0;
+	struct used *before = arena_alloc(&hang->arena, count, sizeof(*before)),
+		    *after = arena_alloc(&hang->arena, count, sizeof(*after));
 	const struct timespec moment = {.tv_nsec = MOMENT_NS};
 	struct timespec from, to;
 	double seconds;
 
+	for (size_t i = 0; i < count && !hang->over; i++)
+		if (hang->ranks[ranks[i]]->process == HANG_RUNS &&
+			hang_class_of(hang, hang->ranks[ranks[i]]) == HANG_IS_OUTSIDE)
+			seen[seen_count++] = ranks[i];
+	if (seen_count == 0)
+		return;
 	clock_gettime(CLOCK_MONOTONIC, &from);
-	read_used(hang, ranks, count, before);
+	read_used(hang, seen, seen_count, before);
 	nanosleep(&moment, NULL);
 	clock_gettime(CLOCK_MONOTONIC, &to);
-	read_used(hang, ranks, count, after);
+	read_used(hang, seen, seen_count, after);
 	seconds = (double)(to.tv_sec - from.tv_sec) + (double)(to.tv_nsec - from.tv_nsec) / 1e9;
-	for (size_t i = 0; i < count; i++) {
-		struct hang_progress *p = &progress[i];
+	for (size_t i = 0; i < seen_count; i++) {
+		struct hang_progress *p = &hang->ranks[seen[i]]->progress;
 
 		p->processors = rate(before[i].processor_s, after[i].processor_s, seconds);
 		p->read_bytes = rate(before[i].read, after[i].read, seconds);
 		p->written_bytes = rate(before[i].written, after[i].written, seconds);
-		p->works = hang->ranks[ranks[i]]->process == HANG_RUNS &&
-			   (p->processors >= LEAST_PROCESSORS ||
-				   p->read_bytes + p->written_bytes >= LEAST_BYTES);
+		p->works =
+			p->processors >= LEAST_PROCESSORS || p->read_bytes + p->written_bytes >= LEAST_BYTES;
 	}
-	free(before);
-	free(after);
 }
 
 const char *hang_progress_words(struct hang *hang, const struct hang_progress *progress)
