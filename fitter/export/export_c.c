@@ -3,28 +3,15 @@
 #include "base/role.h"
 #include "export_step.h"
 #include "formula_text.h"
-#include "step/beyond.h"
 
 static void by_level(const struct formula_writer *w, size_t column, const double *numbers)
 {
 	fputs("(const double[]){", w->out);
-	for (size_t l = 0; l < w->model->columns[column].level_count; l++) {
-		fputs(l ? ", " : "", w->out);
-		formula_number(w->out, numbers[l]);
-	}
+	formula_numbers(w->out, numbers, w->model->columns[column].level_count);
 	fprintf(w->out, "}[%s]", w->names[column]);
 }
 
-static void by_one(const struct formula_writer *w, size_t column, double one, double more)
-{
-	fprintf(w->out, "(%s > 1 ? ", w->names[column]);
-	formula_number(w->out, more);
-	fputs(" : ", w->out);
-	formula_number(w->out, one);
-	fputc(')', w->out);
-}
-
-static const struct formula_language language = {"pow", "log2", "fmax", true, by_level, by_one};
+static const struct formula_language language = {"pow", "log2", "fmax", true, by_level, formula_conditional};
 
 /* The growth beyond the edge of the data, as step/beyond.c has it. */
 static const char common[] =
@@ -87,21 +74,12 @@ static void put_numbers(const struct pm_fit_model *model, FILE *out)
 		out);
 	for (size_t i = 0; i < model->column_count; i++) {
 		const struct pm_fit_model_column *column = &model->columns[i];
-		struct beyond_growth growth;
 
 		if (column->role == PM_FIT_IGNORED || role_has_levels(column->role))
 			continue;
 		fputs("\t{", out);
-		formula_number(out, column->least);
-		fputs(", ", out);
-		formula_number(out, column->greatest);
-		if (beyond_growth(column, &growth)) {
-			fprintf(out, ", 1, %g, %g, %g, ", growth.lower, growth.upper, growth.steeper);
-			formula_number(out, growth.near);
-			fputs("},\n", out);
-		} else {
-			fputs(", 0, 0, 0, 0, 0},\n", out);
-		}
+		formula_domain(out, column, ", 1", ", 0, 0, 0, 0, 0");
+		fputs("},\n", out);
 	}
 	fputs("\t{0, 0, 0, 0, 0, 0, 0},\n};\n\n", out);
 }
@@ -112,10 +90,7 @@ static void put_levels(const struct pm_fit_model *model, FILE *out)
 		if (!role_has_levels(model->columns[i].role))
 			continue;
 		fprintf(out, "static const char *const levels_%zu[] = {", i);
-		for (size_t l = 0; l < model->columns[i].level_count; l++) {
-			formula_string(out, model->columns[i].levels[l]);
-			fputs(", ", out);
-		}
+		formula_levels(out, &model->columns[i]);
 		fputs("NULL};\n", out);
 	}
 	fputs("\n/* A level's number, -1: no fitted row had it. */\n"

@@ -13,23 +13,11 @@
 static void by_level(const struct formula_writer *w, size_t column, const double *numbers)
 {
 	fprintf(w->out, "%s[", w->names[column]);
-	for (size_t l = 0; l < w->model->columns[column].level_count; l++) {
-		fputs(l ? ", " : "", w->out);
-		formula_number(w->out, numbers[l]);
-	}
+	formula_numbers(w->out, numbers, w->model->columns[column].level_count);
 	fputc(']', w->out);
 }
 
-static void by_one(const struct formula_writer *w, size_t column, double one, double more)
-{
-	fprintf(w->out, "(%s > 1 ? ", w->names[column]);
-	formula_number(w->out, more);
-	fputs(" : ", w->out);
-	formula_number(w->out, one);
-	fputc(')', w->out);
-}
-
-static const struct formula_language words = {"pow", "log2", "max", false, by_level, by_one};
+static const struct formula_language words = {"pow", "log2", "max", false, by_level, formula_conditional};
 
 static void add_column(cJSON *columns, const struct pm_fit_model_column *column, const char *name)
 {

@@ -3,7 +3,6 @@
 #include "base/role.h"
 #include "export_step.h"
 #include "formula_text.h"
-#include "step/beyond.h"
 
 #include <math.h>
 
@@ -90,21 +89,12 @@ static void put_numbers(const struct pm_fit_model *model, const char *const *nam
 		out);
 	for (size_t i = 0; i < model->column_count; i++) {
 		const struct pm_fit_model_column *column = &model->columns[i];
-		struct beyond_growth growth;
 
 		if (column->role == PM_FIT_IGNORED || role_has_levels(column->role))
 			continue;
 		fprintf(out, "    (\"%s\", ", names[i]);
-		formula_number(out, column->least);
-		fputs(", ", out);
-		formula_number(out, column->greatest);
-		if (beyond_growth(column, &growth)) {
-			fprintf(out, ", %g, %g, %g, ", growth.lower, growth.upper, growth.steeper);
-			formula_number(out, growth.near);
-			fputs("),\n", out);
-		} else {
-			fputs(", None, None, 0, 0),\n", out);
-		}
+		formula_domain(out, column, "", ", None, None, 0, 0");
+		fputs("),\n", out);
 	}
 	fputs(")\n", out);
 }
@@ -116,10 +106,7 @@ static void put_levels(const struct pm_fit_model *model, const char *const *name
 		if (!role_has_levels(model->columns[i].role))
 			continue;
 		fprintf(out, "    \"%s\": (", names[i]);
-		for (size_t l = 0; l < model->columns[i].level_count; l++) {
-			formula_string(out, model->columns[i].levels[l]);
-			fputs(", ", out);
-		}
+		formula_levels(out, &model->columns[i]);
 		fputs("),\n", out);
 	}
 	fputs("}\n", out);

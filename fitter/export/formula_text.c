@@ -3,6 +3,7 @@
 #include "base/role.h"
 #include "base/text.h"
 #include "model/expression_model.h"
+#include "step/beyond.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -20,6 +21,44 @@ void formula_number(FILE *out, double number)
 			break;
 	}
 	fputs(text, out);
+}
+
+void formula_numbers(FILE *out, const double *numbers, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		fputs(i ? ", " : "", out);
+		formula_number(out, numbers[i]);
+	}
+}
+
+void formula_conditional(const struct formula_writer *w, size_t column, double one, double more)
+{
+	fprintf(w->out, "(%s > 1 ? ", w->names[column]);
+	formula_number(w->out, more);
+	fputs(" : ", w->out);
+	formula_number(w->out, one);
+	fputc(')', w->out);
+}
+
+void formula_domain(FILE *out, const struct pm_fit_model_column *column, const char *held, const char *loose)
+{
+	struct beyond_growth growth;
+
+	formula_numbers(out, (const double[]){column->least, column->greatest}, 2);
+	if (!beyond_growth(column, &growth)) {
+		fputs(loose, out);
+		return;
+	}
+	fprintf(out, "%s, %g, %g, %g, ", held, growth.lower, growth.upper, growth.steeper);
+	formula_number(out, growth.near);
+}
+
+void formula_levels(FILE *out, const struct pm_fit_model_column *column)
+{
+	for (size_t l = 0; l < column->level_count; l++) {
+		formula_string(out, column->levels[l]);
+		fputs(", ", out);
+	}
 }
 
 static bool is_reserved(const char *word)

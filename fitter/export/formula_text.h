@@ -32,8 +32,19 @@ struct formula_writer {
 
 void formula_write(const struct formula_writer *w);
 
-/* A number that reads back as the same. */
+/* A number that reads back as the same; several, with commas between them. */
 void formula_number(FILE *out, double number);
+void formula_numbers(FILE *out, const double *numbers, size_t count);
+
+/* by_one as C writes it. */
+void formula_conditional(const struct formula_writer *w, size_t column, double one, double more);
+
+/* A column's least and greatest value and, where growth beyond them is held, `held` and its powers, steepness
+ * and near value; else `loose`. */
+void formula_domain(FILE *out, const struct pm_fit_model_column *column, const char *held, const char *loose);
+
+/* The names of a column's levels as strings, each with a comma after it. */
+void formula_levels(FILE *out, const struct pm_fit_model_column *column);
 
 /* An identifier for each of these names, NULL for those that are NULL: see export.h. */
 const char *const *formula_identifiers(struct arena *arena, const char *const *names, size_t count);

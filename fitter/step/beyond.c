@@ -107,14 +107,15 @@ static int extend(struct question *q, const struct pm_fit_problem *problem, size
 {
 	const struct pm_fit_model_column *column = model_column(q, i);
 	const struct growth *growth = column ? growth_of(column) : NULL;
+	struct beyond_growth within = {0};
+	const bool is_held = column && beyond_growth(column, &within);
 	double range = column && column->least > 0 ? log(column->greatest / column->least) : 0;
-	double near = column ? fmax(column->least, NEAR_EDGE * column->greatest) : 0;
 	int status = growth ? ask(q, i, problem->columns[i].values, q->times) : 0;
 
 	if (status == 0 && growth && range > 0) {
 		status = ask_constant(q, i, column->least, q->from);
 		status = status ? status : ask_constant(q, i, column->greatest, q->to);
-		status = status ? status : ask_constant(q, i, near, q->near);
+		status = status ? status : ask_constant(q, i, within.near, q->near);
 	}
 	for (size_t k = 0; growth && status == 0 && k < problem->sample_count; k++) {
 		double x = problem->columns[i].values[k], edge = edge_of(column, x);
@@ -124,19 +125,18 @@ static int extend(struct question *q, const struct pm_fit_problem *problem, size
 			continue;
 		ratio = x > 0 && edge > 0 ? log(x / edge) : 0;
 		slope = range > 0 ? (q->to[k] - q->from[k]) / range : 0;
-		if (ratio != 0 && isfinite(growth->upper)) {
-			double least = fmin(growth->lower, slope), most = growth->upper;
+		if (ratio != 0 && is_held) {
+			double least = fmin(within.lower, slope), most = within.upper;
 
-			if (growth == &other) {
-				double last =
-					STEEPER * (q->to[k] - q->near[k]) / log(column->greatest / near);
+			if (within.steeper > 0) {
+				double last = within.steeper * (q->to[k] - q->near[k]) /
+					      log(column->greatest / within.near);
 
-				least = fmin(least, last) * ratio;
-				most = fmax(most, last) * ratio;
-			} else {
-				least *= ratio;
-				most *= ratio;
+				least = fmin(least, last);
+				most = fmax(most, last);
 			}
+			least *= ratio;
+			most *= ratio;
 			held = fmin(fmax(grown, fmin(least, most)), fmax(least, most));
 		}
 		q->beyond->times[k] += held;
