@@ -7,8 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define FEW_BATCHES 3      /* from which a line cannot be distinguished from a bend */
-#define LEAST_ERROR 0.005  /* candidates better than this are equally good */
+#define FEW_BATCHES 3     /* from which a line cannot be distinguished from a bend */
+#define LEAST_ERROR 0.005 /* candidates better than this are equally good */
 #define CHANCE 0.03
 #define NEAR 1.0           /* doublings in which the weight of a near deviation falls by e */
 #define PRIOR_ROWS 8       /* as many rows with the common deviation count at each point */
@@ -135,20 +135,13 @@ double committee_combine(const struct committee *committee, const struct committ
 	return mean;
 }
 
-/* In doublings. */
-static double apart(const struct form_point *a, const struct form_point *b)
-{
-	return fabs(log2(a->batch / b->batch)) + fabs(log2(a->gpus / b->gpus)) +
-	       fabs(log2(a->nodes / b->nodes));
-}
-
 double committee_scale(const struct committee *committee, const struct form_point *point, size_t without)
 {
 	double sum = PRIOR_ROWS * committee->common, rows = PRIOR_ROWS;
 
 	for (size_t k = 0; k < committee->count; k++) {
 		const struct form_point *p = &committee->points[k];
-		double distance = apart(p, point);
+		double distance = form_apart(p, point);
 		double weight = k == without || !isfinite(committee->deviation[k])
 					? 0
 					: committee->rows[k] * exp(-distance / NEAR);
@@ -175,7 +168,7 @@ double committee_noise(const struct committee *committee, const struct form_poin
 
 		if (!(degrees > 0))
 			continue;
-		weight = exp(-apart(&committee->points[k], point) / NEAR) * degrees;
+		weight = exp(-form_apart(&committee->points[k], point) / NEAR) * degrees;
 		sum += degrees * committee->noise[k];
 		freedom += degrees;
 		near += weight * committee->noise[k];
@@ -190,13 +183,19 @@ static double beyond(double at, double low, double high)
 	return at > high ? log2(at / high) : at < low ? log2(low / at) : 0;
 }
 
+double committee_coordinate(const struct form_point *point, enum committee_region region)
+{
+	return region == COMMITTEE_BATCH  ? point->batch
+	       : region == COMMITTEE_GPUS ? point->gpus
+					  : point->nodes;
+}
+
 double committee_reach(
 	const struct form_point *point, const struct form_point *greatest, enum committee_region region)
 {
-	return region == COMMITTEE_BATCH   ? beyond(point->batch, 0, greatest->batch)
-	       : region == COMMITTEE_GPUS  ? beyond(point->gpus, 0, greatest->gpus)
-	       : region == COMMITTEE_NODES ? beyond(point->nodes, 0, greatest->nodes)
-					   : 0;
+	return region == COMMITTEE_INSIDE ? 0
+					  : beyond(committee_coordinate(point, region), 0,
+						    committee_coordinate(greatest, region));
 }
 
 double committee_doubt(
@@ -246,10 +245,7 @@ static const char *no_basis(const struct committee *c, const struct form_point *
 /* There the candidates follow the measured rows, noise and all, and say that little is left. */
 static bool is_measured(const struct committee *c, const struct form_point *point)
 {
-	for (size_t k = 0; k < c->count; k++)
-		if (apart(&c->points[k], point) < 1e-9)
-			return true;
-	return false;
+	return form_is_one_of(c->points, c->count, point);
 }
 
 void committee_predict(const struct committee *committee, const struct form_point *point, double confidence,

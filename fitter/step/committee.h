@@ -108,6 +108,9 @@ void committee_predict(const struct committee *committee, const struct form_poin
 const struct committee_try *committee_tried(
 	const struct committee *committee, enum committee_region region, double most);
 
+/* The column that a region other than COMMITTEE_INSIDE lies beyond: a point's batch, GPUs or nodes. */
+double committee_coordinate(const struct form_point *point, enum committee_region region);
+
 /* How many forms a candidate is the median of. */
 size_t candidate_forms(const struct candidate *candidate);
 

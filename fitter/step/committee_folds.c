@@ -135,13 +135,6 @@ static void random_folds(struct examination *x)
 	free(order);
 }
 
-static double coordinate(const struct form_point *point, enum committee_region region)
-{
-	return region == COMMITTEE_BATCH  ? point->batch
-	       : region == COMMITTEE_GPUS ? point->gpus
-					  : point->nodes;
-}
-
 /* A configuration may be asked for only where its kind (one GPU, one node, several nodes) was fitted. */
 static void hold_above(struct examination *x, enum committee_region region, double limit)
 {
@@ -149,7 +142,7 @@ static void hold_above(struct examination *x, enum committee_region region, doub
 	bool inside = false, among = false;
 
 	for (size_t k = 0; k < c->count; k++) {
-		x->held[k] = coordinate(&c->points[k], region) > limit * (1 + 1e-9);
+		x->held[k] = committee_coordinate(&c->points[k], region) > limit * (1 + 1e-9);
 		inside |= !x->held[k] && c->points[k].gpus > 1 && c->points[k].nodes <= 1;
 		among |= !x->held[k] && c->points[k].nodes > 1;
 	}
@@ -189,7 +182,7 @@ static void largest_folds(struct examination *x, enum committee_region region)
 	size_t count = 0, made;
 
 	for (size_t k = 0; k < c->count; k++)
-		levels[k] = coordinate(&c->points[k], region);
+		levels[k] = committee_coordinate(&c->points[k], region);
 	statistics_sort(levels, c->count);
 	for (size_t k = 0; k < c->count; k++)
 		if (!count || levels[k] > levels[count - 1] * (1 + 1e-9))

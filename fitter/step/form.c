@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#define SAME 1e-9   /* doublings */
 #define HUBER 0.1   /* relative error from which a row pulls no more than in proportion */
 #define RIDGE 1e-3  /* of coefficients scaled to relative error: decides what rows do not */
 #define ROUNDS 40   /* of Gauss-Newton steps */
@@ -252,6 +253,20 @@ void form_fit(struct form *form, const struct form_rows *rows)
 			*form = other;
 	}
 	drop_traces(form, scale);
+}
+
+double form_apart(const struct form_point *a, const struct form_point *b)
+{
+	return fabs(log2(a->batch / b->batch)) + fabs(log2(a->gpus / b->gpus)) +
+	       fabs(log2(a->nodes / b->nodes));
+}
+
+bool form_is_one_of(const struct form_point *points, size_t count, const struct form_point *point)
+{
+	for (size_t k = 0; k < count; k++)
+		if (form_apart(&points[k], point) < SAME)
+			return true;
+	return false;
 }
 
 const char *form_term_name(size_t term)

@@ -51,6 +51,10 @@ struct form_rows {
 	const double *compute; /* the part without exposed exchange, NAN: not measured; NULL: nowhere */
 };
 
+/* How far two configurations are from each other, in doublings of batch, GPUs and nodes together. */
+double form_apart(const struct form_point *a, const struct form_point *b);
+bool form_is_one_of(const struct form_point *points, size_t count, const struct form_point *point);
+
 /* The two parts, and all. */
 double form_compute(const struct form *form, const struct form_point *point);
 double form_exchange(const struct form *form, const struct form_point *point);

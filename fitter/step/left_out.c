@@ -2,6 +2,7 @@
 #include "left_out.h"
 #include "base/memory.h"
 #include "base/parallel.h"
+#include "base/statistics.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,18 +14,6 @@ struct work {
 	double confidence;
 };
 
-static double value_of(const struct form_point *point, enum left_out_by by)
-{
-	return by == LEFT_OUT_BATCH ? point->batch : by == LEFT_OUT_GPUS ? point->gpus : point->nodes;
-}
-
-static int by_number(const void *left, const void *right)
-{
-	double a = *(const double *)left, b = *(const double *)right;
-
-	return (a > b) - (a < b);
-}
-
 /* Different values become groups, neighbours together where there are many. */
 static void group_values(struct work *work, size_t *group, enum left_out_by by)
 {
@@ -33,8 +22,8 @@ static void group_values(struct work *work, size_t *group, enum left_out_by by)
 	size_t count = 0;
 
 	for (size_t k = 0; k < c->count; k++)
-		values[k] = value_of(&c->points[k], by);
-	qsort(values, c->count, sizeof(*values), by_number);
+		values[k] = committee_coordinate(&c->points[k], (enum committee_region)by);
+	statistics_sort(values, c->count);
 	for (size_t k = 0; k < c->count; k++)
 		if (!count || values[k] != values[count - 1])
 			values[count++] = values[k];
@@ -46,7 +35,7 @@ static void group_values(struct work *work, size_t *group, enum left_out_by by)
 		to->first = isnan(to->first) ? values[v] : to->first;
 		to->last = values[v];
 		for (size_t k = 0; k < c->count; k++)
-			if (value_of(&c->points[k], by) == values[v])
+			if (committee_coordinate(&c->points[k], (enum committee_region)by) == values[v])
 				group[k] = g;
 	}
 	free(values);

@@ -8,10 +8,10 @@
 #include "committee.h"
 
 enum left_out_by {
-	LEFT_OUT_CONFIGURATION, /* ten groups of configurations, by chance */
-	LEFT_OUT_BATCH,         /* all of a batch, of a number of GPUs, of nodes */
-	LEFT_OUT_GPUS,
-	LEFT_OUT_NODES,
+	LEFT_OUT_CONFIGURATION = COMMITTEE_INSIDE, /* ten groups of configurations, by chance */
+	LEFT_OUT_BATCH = COMMITTEE_BATCH,          /* all of a batch, of a number of GPUs, of nodes */
+	LEFT_OUT_GPUS = COMMITTEE_GPUS,
+	LEFT_OUT_NODES = COMMITTEE_NODES,
 	LEFT_OUT_WAYS
 };
 

@@ -8,7 +8,7 @@
 
 #define UNANSWERED 20 /* logarithm that stands for the width of no answer: any answer is narrower */
 
-/* The committee's rows with what is supposed to be measured behind them. */
+/* The committee's rows and after them what is supposed to be measured. */
 struct trial {
 	const struct step_next *next;
 	struct committee_row *rows;
@@ -41,12 +41,6 @@ double step_next_now(const struct step_next *next)
 	return ratio_of(next, width_of(next, next->committee));
 }
 
-static double apart(const struct form_point *a, const struct form_point *b)
-{
-	return fabs(log2(a->batch / b->batch)) + fabs(log2(a->gpus / b->gpus)) +
-	       fabs(log2(a->nodes / b->nodes));
-}
-
 /* What a configuration is supposed to take: the prediction, or where there is none the time of the nearest.
  */
 static double supposed(const struct committee *c, const struct form_point *point, double predicted)
@@ -56,7 +50,7 @@ static double supposed(const struct committee *c, const struct form_point *point
 	if (isfinite(predicted))
 		return predicted;
 	for (size_t k = 1; k < c->count; k++)
-		if (apart(&c->points[k], point) < apart(&c->points[nearest], point))
+		if (form_apart(&c->points[k], point) < form_apart(&c->points[nearest], point))
 			nearest = k;
 	return c->times[nearest];
 }
@@ -77,7 +71,7 @@ static struct committee_row row_of(const struct step_next *next, const struct fo
 static bool is_among(const struct committee_row *rows, size_t count, const struct form_point *point)
 {
 	for (size_t k = 0; k < count; k++)
-		if (apart(&rows[k].point, point) < 1e-9)
+		if (form_is_one_of(&rows[k].point, 1, point))
 			return true;
 	return false;
 }
@@ -141,13 +135,8 @@ struct pool {
 
 static bool is_new(const struct pool *pool, const struct form_point *point)
 {
-	for (size_t k = 0; k < pool->committee->count; k++)
-		if (apart(&pool->committee->points[k], point) < 1e-9)
-			return false;
-	for (size_t k = 0; k < pool->count; k++)
-		if (apart(&pool->points[k], point) < 1e-9)
-			return false;
-	return true;
+	return !form_is_one_of(pool->committee->points, pool->committee->count, point) &&
+	       !form_is_one_of(pool->points, pool->count, point);
 }
 
 static void add(struct pool *pool, double batch, double gpus, double nodes, double most_gpus)
