@@ -88,6 +88,23 @@ void iteration_add_piece(struct iteration_finder *finder, size_t first, size_t e
 		}
 }
 
+void iteration_cut_at_marks(struct iteration_finder *finder, const struct iteration_mark *marks, size_t count)
+{
+	size_t first = 0, end = 0;
+	bool open = false;
+
+	for (size_t i = 0; i < count; i++) {
+		if (marks[i].leads && open) {
+			iteration_add_piece(finder, first, end);
+			first = end;
+		}
+		open |= marks[i].leads;
+		end = marks[i].end;
+	}
+	if (open)
+		iteration_add_piece(finder, first, end);
+}
+
 /*
  * A new iteration begins when forward work reads a parameter that was updated since the last cut; the cut is
  * behind the last update before it. So updates may be spread over the backward pass.

@@ -68,6 +68,15 @@ struct iteration_search;
 void iteration_take_judgement(struct iteration_finder *finder, const struct sequence *sequence,
 	const struct iteration_search *search);
 
+/* Where a step ends. One kind of steps leads: an iteration ends with the last step before the next of these. */
+struct iteration_mark {
+	size_t end; /* the position after it */
+	bool leads;
+};
+
+/* Pieces of these, in order of time. */
+void iteration_cut_at_marks(struct iteration_finder *finder, const struct iteration_mark *marks, size_t count);
+
 /* By the steps of optimizers, as the framework says them; false: it does not (iteration_framework.c). */
 bool iteration_cut_framework(struct iteration_finder *finder);
 

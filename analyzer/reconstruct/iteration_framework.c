@@ -197,23 +197,17 @@ static size_t end_of(const struct steps *steps, const struct step *step)
 
 static void cut(struct iteration_finder *finder, const struct steps *steps, uint32_t leading)
 {
-	size_t first = 0, end = 0;
-	bool open = false;
+	struct iteration_mark *marks = mem_alloc(steps->count, sizeof(*marks));
+	size_t count = 0;
 
 	for (size_t i = 0; i < steps->count; i++) {
 		const struct step *step = &steps->items[i];
 
-		if (steps->lines[step->line].within_pass)
-			continue;
-		if (step->line == leading && open) {
-			iteration_add_piece(finder, first, end);
-			first = end;
-		}
-		open |= step->line == leading;
-		end = end_of(steps, step);
+		if (!steps->lines[step->line].within_pass)
+			marks[count++] = (struct iteration_mark){end_of(steps, step), step->line == leading};
 	}
-	if (open)
-		iteration_add_piece(finder, first, end);
+	iteration_cut_at_marks(finder, marks, count);
+	free(marks);
 }
 
 /* Is a captured graph launched after the last step? Then steps are in the graph, and nobody says when. */

@@ -1,6 +1,7 @@
 /*
- * Iterations by runs of programs that XLA compiled: one with gradients and what makes weights of them is a step. Of several
- * programs, as a GAN's, the one that runs most often leads: an iteration ends with the last run before the next of its.
+ * Iterations by runs of programs that XLA compiled: one with gradients and what makes weights of them is a
+ * step. Of several programs, as a GAN's, the one that runs most often leads: an iteration ends with the last
+ * run before the next of its.
  */
 #include "framework/framework_xla.h"
 #include "iteration_find.h"
@@ -9,15 +10,32 @@
 
 #define LEAST_RUNS 2
 
-struct run {
+struct program {
 	const struct hlo_module *module;
-	size_t end; /* the position after its last call */
+	size_t count; /* of its runs */
+};
+
+struct run {
+	uint32_t program; /* index into programs */
+	size_t end;       /* the position after its last call */
 };
 
 struct runs {
 	struct run *items;
 	size_t count, room;
+	struct program *programs; /* in order of their first runs */
+	size_t program_count, program_room;
 };
+
+static uint32_t program_of(struct runs *runs, const struct hlo_module *module)
+{
+	for (uint32_t i = 0; i < runs->program_count; i++)
+		if (runs->programs[i].module == module)
+			return i;
+	*MEM_PUSH(runs->programs, runs->program_count, runs->program_room) =
+		(struct program){.module = module};
+	return (uint32_t)runs->program_count - 1;
+}
 
 /* Those of the worker, in order of their first calls. */
 static void list_runs(const struct iteration_finder *finder, const struct xla *xla, struct runs *runs)
@@ -33,55 +51,37 @@ static void list_runs(const struct iteration_finder *finder, const struct xla *x
 
 		if (!module || !module->steps)
 			continue;
-		if (xla_run(xla, range) != last)
-			*MEM_PUSH(runs->items, runs->count, runs->room) = (struct run){.module = module};
+		if (xla_run(xla, range) != last) {
+			const uint32_t program = program_of(runs, module);
+
+			runs->programs[program].count++;
+			*MEM_PUSH(runs->items, runs->count, runs->room) = (struct run){.program = program};
+		}
 		runs->items[runs->count - 1].end = i + 1;
 		last = xla_run(xla, range);
 	}
 }
 
-static size_t count_of(const struct runs *runs, const struct hlo_module *module)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < runs->count; i++)
-		count += runs->items[i].module == module;
-	return count;
-}
-
 /* Of those that run as often the first. */
-static const struct hlo_module *leading_module(const struct runs *runs)
+static uint32_t leading_program(const struct runs *runs)
 {
-	const struct hlo_module *leading = NULL;
-	size_t most = 0;
+	uint32_t leading = 0;
 
-	for (size_t i = 0; i < runs->count; i++) {
-		const struct hlo_module *module = runs->items[i].module;
-
-		if (module == leading || count_of(runs, module) <= most)
-			continue;
-		leading = module;
-		most = count_of(runs, module);
-	}
+	for (uint32_t i = 1; i < runs->program_count; i++)
+		if (runs->programs[i].count > runs->programs[leading].count)
+			leading = i;
 	return leading;
 }
 
 static void cut(struct iteration_finder *finder, const struct runs *runs)
 {
-	const struct hlo_module *leading = leading_module(runs);
-	size_t first = 0, end = 0;
-	bool open = false;
+	struct iteration_mark *marks = mem_alloc(runs->count, sizeof(*marks));
+	const uint32_t leading = leading_program(runs);
 
-	for (size_t i = 0; i < runs->count; i++) {
-		if (runs->items[i].module == leading && open) {
-			iteration_add_piece(finder, first, end);
-			first = end;
-		}
-		open |= runs->items[i].module == leading;
-		end = runs->items[i].end;
-	}
-	if (open)
-		iteration_add_piece(finder, first, end);
+	for (size_t i = 0; i < runs->count; i++)
+		marks[i] = (struct iteration_mark){runs->items[i].end, runs->items[i].program == leading};
+	iteration_cut_at_marks(finder, marks, runs->count);
+	free(marks);
 }
 
 bool iteration_cut_programs(struct iteration_finder *finder)
@@ -96,6 +96,7 @@ bool iteration_cut_programs(struct iteration_finder *finder)
 	if (runs.count >= LEAST_RUNS)
 		cut(finder, &runs);
 	free(runs.items);
+	free(runs.programs);
 	xla_free(xla);
 	if (finder->piece_count >= LEAST_RUNS)
 		return true;
