@@ -40,7 +40,6 @@ enum { METADATA_NAME = 2, METADATA_FILE = 3, METADATA_LINE = 4 };
 enum { SCHEDULE_SEQUENCE = 1, MAP_KEY = 1, MAP_VALUE = 2, SEQUENCE_IDS = 1 };
 enum { ALIASES_ENTRY = 1, ALIAS_OUTPUT = 1 };
 
-#define SCHEDULED_MOST 256u
 #define ALIASES_MOST 4096u
 #define IDS_MOST 7000u /* operands and called computations: with the name no more than 64 KiB */
 #define NAME_MOST 511u
@@ -51,8 +50,6 @@ struct hlo {
 	bool is_partial;
 	uint64_t id, entry;
 	struct pmh_proto name, schedule;
-	uint64_t scheduled[SCHEDULED_MOST];
-	size_t scheduled_count;
 	uint32_t aliases[ALIASES_MOST];
 	size_t alias_count;
 	uint64_t *scratch;
@@ -235,53 +232,6 @@ static bool is_work(const struct instruction *i)
 	return i->op_name.at != i->op_name.end;
 }
 
-/* ---- a computation ---- */
-
-static bool is_scheduled(const struct hlo *hlo, uint64_t computation)
-{
-	for (size_t i = 0; i < hlo->scheduled_count; i++)
-		if (hlo->scheduled[i] == computation)
-			return true;
-	return hlo->scheduled_count == 0 && computation == hlo->entry;
-}
-
-static void record_instruction(
-	struct hlo *hlo, uint64_t computation, uint64_t root, bool whole, const struct pmh_proto *message)
-{
-	struct instruction i = {.fixed = {.module = hlo->number, .computation = computation}};
-
-	read_instruction(hlo, &i, *message);
-	i.fixed.flags = i.fixed.id == root ? PM_HLO_ROOT : 0;
-	if (!whole) {
-		if (!is_work(&i))
-			return;
-		i.name.end = i.name.at;
-		i.id_count = i.fixed.operand_count = i.fixed.called_count = 0;
-	}
-	write_instruction(hlo, &i);
-}
-
-/* Its number and its root's stand behind the instructions. */
-static void record_computation(struct hlo *hlo, const struct pmh_proto *message)
-{
-	struct pmh_proto rest = *message;
-	struct pmh_proto_field f;
-	uint64_t id = 0, root = 0;
-	bool whole;
-
-	while (pmh_proto_next(&rest, &f))
-		if (f.number == COMPUTATION_ID)
-			id = f.value;
-		else if (f.number == COMPUTATION_ROOT)
-			root = f.value;
-	hlo->is_partial |= rest.is_broken;
-	whole = is_scheduled(hlo, id);
-	rest = *message;
-	while (pmh_proto_next(&rest, &f))
-		if (f.number == COMPUTATION_INSTRUCTION && f.is_bytes)
-			record_instruction(hlo, id, root, whole, &f.bytes);
-}
-
 /* ---- the schedule ---- */
 
 /* The next pair of the map: a computation and its sequence. */
@@ -304,18 +254,58 @@ static bool next_sequence(struct pmh_proto *schedule, uint64_t *computation, str
 	return false;
 }
 
-static void list_scheduled(struct hlo *hlo)
+/* Is the computation run by itself? Where there is no schedule, the entry is. */
+static bool is_scheduled(const struct hlo *hlo, uint64_t computation)
 {
 	struct pmh_proto schedule = hlo->schedule, sequence;
-	uint64_t computation;
+	uint64_t scheduled;
+	bool any = false;
 
-	while (next_sequence(&schedule, &computation, &sequence)) {
-		if (hlo->scheduled_count == SCHEDULED_MOST) {
-			hlo->is_partial = true;
-			return;
-		}
-		hlo->scheduled[hlo->scheduled_count++] = computation;
+	while (next_sequence(&schedule, &scheduled, &sequence)) {
+		if (scheduled == computation)
+			return true;
+		any = true;
 	}
+	return !any && computation == hlo->entry;
+}
+
+/* ---- a computation ---- */
+
+static void record_instruction(
+	struct hlo *hlo, uint64_t computation, uint64_t root, bool whole, const struct pmh_proto *message)
+{
+	struct instruction i = {.fixed = {.module = hlo->number, .computation = computation}};
+
+	read_instruction(hlo, &i, *message);
+	i.fixed.flags = i.fixed.id == root ? PM_HLO_ROOT : 0;
+	if (!whole) {
+		if (!is_work(&i))
+			return;
+		i.name.end = i.name.at;
+		i.id_count = i.fixed.operand_count = i.fixed.called_count = 0;
+	}
+	write_instruction(hlo, &i);
+}
+
+/* Its number and its root's come after the instructions. */
+static void record_computation(struct hlo *hlo, const struct pmh_proto *message)
+{
+	struct pmh_proto rest = *message;
+	struct pmh_proto_field f;
+	uint64_t id = 0, root = 0;
+	bool whole;
+
+	while (pmh_proto_next(&rest, &f))
+		if (f.number == COMPUTATION_ID)
+			id = f.value;
+		else if (f.number == COMPUTATION_ROOT)
+			root = f.value;
+	hlo->is_partial |= rest.is_broken;
+	whole = is_scheduled(hlo, id);
+	rest = *message;
+	while (pmh_proto_next(&rest, &f))
+		if (f.number == COMPUTATION_INSTRUCTION && f.is_bytes)
+			record_instruction(hlo, id, root, whole, &f.bytes);
 }
 
 static void record_schedule(struct hlo *hlo)
@@ -400,7 +390,6 @@ bool pmh_hlo_record(const void *module, size_t byte_count, bool is_wrapped, void
 	if (hlo.name.at == hlo.name.end)
 		return false;
 	hlo.number = pmh_hlo_module_number();
-	list_scheduled(&hlo);
 	rest = message;
 	while (pmh_proto_next(&rest, &f))
 		if (f.number == MODULE_COMPUTATION && f.is_bytes)

@@ -163,18 +163,28 @@ static void put_computation(struct bytes *module, unsigned id, const struct row 
 	put_message(module, 3, &b);
 }
 
-/* The last instruction comes first in the schedule: the order must be the schedule's. */
-static void put_schedule(struct bytes *module, unsigned computation, const struct row *rows, unsigned count)
+/* The last instruction comes first in the sequence: the order must be the schedule's. */
+static void put_sequence(struct bytes *schedule, unsigned computation, const struct row *rows, unsigned count)
 {
-	struct bytes packed = {.count = 0}, sequence = {.count = 0}, entry = {.count = 0},
-		     schedule = {.count = 0};
+	struct bytes packed = {.count = 0}, sequence = {.count = 0}, entry = {.count = 0};
 
 	for (unsigned i = count; i-- > 0;)
 		put_number(&packed, rows[i].id);
 	put_message(&sequence, 1, &packed);
 	put(&entry, 1, computation);
 	put_message(&entry, 2, &sequence);
-	put_message(&schedule, 1, &entry);
+	put_message(schedule, 1, &entry);
+}
+
+/* What is reduced by has a computation of its own: a large program's entry comes after hundreds of these. */
+#define REDUCERS 300
+static void put_schedule(struct bytes *module, unsigned computation, const struct row *rows, unsigned count)
+{
+	struct bytes schedule = {.count = 0};
+
+	for (unsigned i = 0; i < REDUCERS; i++)
+		put_sequence(&schedule, 10000 + i, rows, 1);
+	put_sequence(&schedule, computation, rows, count);
 	put_message(module, 7, &schedule);
 }
 
