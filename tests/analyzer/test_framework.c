@@ -85,21 +85,6 @@ static void begin(struct program *p)
 	builder_range_window(&p->builder, true, p->now);
 }
 
-static void read_program(struct program *p, struct timeline *timeline)
-{
-	struct trace trace;
-
-	builder_finish(&p->builder);
-	if (trace_parse(&trace, "t", p->builder.file.data, p->builder.file.size) < 0)
-		errx(1, "%s", trace.error);
-	CHECK(!trace.trouble, "%s", trace.trouble);
-	timeline_init(timeline);
-	timeline_add(timeline, &trace);
-	trace_close(&trace);
-	builder_free(&p->builder);
-	timeline_settle(timeline);
-}
-
 static void check_word(struct framework *framework, uint32_t call, enum framework_place place, const char *module,
 	const char *what)
 {
@@ -136,7 +121,7 @@ static void check_step(void)
 	step = run(&p, MAIN, operator(&p, "aten::_foreach_add_", NULL), NONE, 1);
 	leave(&p, MAIN);
 	outside = launch(&p, MAIN);
-	read_program(&p, &timeline);
+	builder_timeline(&p.builder, &timeline);
 	framework = framework_read(&timeline, &timeline.processes[0]);
 	CHECK(framework, "nothing is said");
 	check_word(framework, arange, FRAMEWORK_NO_GRADIENTS, "net", "positions");
@@ -182,7 +167,7 @@ static void check_again(void)
 	other = launch(&p, ENGINE);
 	leave(&p, ENGINE);
 	leave(&p, ENGINE);
-	read_program(&p, &timeline);
+	builder_timeline(&p.builder, &timeline);
 	framework = framework_read(&timeline, &timeline.processes[0]);
 	check_word(framework, again, FRAMEWORK_AGAIN, "net.3", "operator that runs again");
 	check_word(framework, inner, FRAMEWORK_BACKWARD, "net.3", "node within");
@@ -206,7 +191,7 @@ static void check_broken(void)
 	before = launch(&p, MAIN);
 	enter(&p, MAIN, range, 1, 1);
 	within = launch(&p, MAIN);
-	read_program(&p, &timeline);
+	builder_timeline(&p.builder, &timeline);
 	process = &timeline.processes[0];
 	CHECK(process->range_count == 1, "%u ranges", process->range_count);
 	CHECK(timeline_range_at(&timeline, process, MAIN, timeline_call(&timeline, before).begin_ns) == TIMELINE_NO_RANGE,
@@ -299,7 +284,7 @@ static void check_xla(void)
 	other = run(&p, MAIN, nvtx(&p, "Thunk:#hlo_op=dot.1#"), NONE, 0);
 	leave(&p, MAIN);
 	outside = launch(&p, MAIN);
-	read_program(&p, &timeline);
+	builder_timeline(&p.builder, &timeline);
 	framework = framework_read(&timeline, &timeline.processes[0]);
 	CHECK(framework != NULL, "nothing is said");
 	check_word(framework, forward, FRAMEWORK_FORWARD, "Net/fc1", "a forward product");

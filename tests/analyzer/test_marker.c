@@ -50,16 +50,8 @@ static void launch(struct program *p, uint32_t kernel)
 static void find(struct program *p, struct analysis *analysis)
 {
 	struct timeline timeline;
-	struct trace trace;
 
-	builder_finish(&p->builder);
-	if (trace_parse(&trace, "t", p->builder.file.data, p->builder.file.size) < 0)
-		errx(1, "%s", trace.error);
-	timeline_init(&timeline);
-	timeline_add(&timeline, &trace);
-	trace_close(&trace);
-	builder_free(&p->builder);
-	timeline_settle(&timeline);
+	builder_timeline(&p->builder, &timeline);
 	analysis_init(analysis, &timeline, 1);
 }
 

@@ -1,5 +1,6 @@
 /* Traces made by tests: see trace_builder.h. */
 #include "trace_builder.h"
+#include "timeline/timeline_read.h"
 
 #include <err.h>
 #include <stdarg.h>
@@ -407,4 +408,20 @@ void builder_save(struct builder *builder, const char *path)
 	if (!file || fwrite(builder->file.data, 1, builder->file.size, file) != builder->file.size ||
 		fclose(file) != 0)
 		err(1, "%s", path);
+}
+
+void builder_timeline(struct builder *builder, struct timeline *timeline)
+{
+	struct trace trace;
+
+	builder_finish(builder);
+	if (trace_parse(&trace, "t", builder->file.data, builder->file.size) < 0)
+		errx(1, "%s", trace.error);
+	if (trace.trouble)
+		errx(1, "%s", trace.trouble);
+	timeline_init(timeline);
+	timeline_add(timeline, &trace);
+	trace_close(&trace);
+	builder_free(builder);
+	timeline_settle(timeline);
 }

@@ -100,4 +100,8 @@ void builder_record(struct builder *builder, uint32_t thread, const struct build
 void builder_finish(struct builder *builder);
 void builder_save(struct builder *builder, const char *path); /* after builder_finish */
 
+struct timeline;
+/* Finishes the trace, which must have no trouble, makes a timeline of it that is settled, and frees the builder. */
+void builder_timeline(struct builder *builder, struct timeline *timeline);
+
 #endif

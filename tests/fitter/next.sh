@@ -1,19 +1,7 @@
 #!/bin/sh
 # pmfit next from a table or a model to configurations: text, CSV and JSON name the same ones, none that was measured; careless input.
 set -u
-pmfit=$BUILD/bin/pmfit
-fail() {
-	echo "$*"
-	exit 1
-}
-expect() { # a word, then a command: it is in what the command prints, and the status is as `status` says
-	word=$1
-	shift
-	"$@" >out.txt 2>&1
-	got=$?
-	grep -qF -- "$word" out.txt || { cat out.txt; fail "$*: no '$word'"; }
-	[ $got = "$status" ] || fail "$*: status $got"
-}
+. "$SOURCE/tests/fitter/expect.sh"
 
 awk 'BEGIN {
 	print "cluster,gpus,nodes,local_bsz,step_ms"

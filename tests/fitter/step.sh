@@ -1,19 +1,7 @@
 #!/bin/sh
 # pmfit step and auto from a table to predictions and a guide: columns found by name, placements, units, careless input.
 set -u
-pmfit=$BUILD/bin/pmfit
-fail() {
-	echo "$*"
-	exit 1
-}
-expect() { # a word, then a command: it is in what the command prints, and the status is as `status` says
-	word=$1
-	shift
-	"$@" >out.txt 2>&1
-	got=$?
-	grep -qF -- "$word" out.txt || { cat out.txt; fail "$*: no '$word'"; }
-	[ $got = "$status" ] || fail "$*: status $got"
-}
+. "$SOURCE/tests/fitter/expect.sh"
 
 # 8 ms and 0.5 ms a sample; 6 ms on one node, 30 + 10 log2 n among nodes, one after the other.
 awk 'BEGIN {
