@@ -49,7 +49,7 @@ static struct maker *list_compiled_nodes(const struct framework *f, size_t *coun
 }
 
 /* A compiled region tells no number, for gradients are recorded only of the whole. Its node's lies between
- * those of the operators around it, and the node runs behind it. From the last one back, for a region without
+ * those of the operators around it, and the node runs after it. From the last one back, for a region without
  * gradients has none. */
 static void number_regions(struct framework *f)
 {

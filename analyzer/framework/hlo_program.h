@@ -144,7 +144,7 @@ bool hlo_range_instruction(const char *text, const char **name, size_t *length);
  * the launch (a command buffer's own name may be no instruction's), or NULL: where it is a call or a loop,
  * the nodes are in what it calls, else in the module's entry; there after one instruction and before another,
  * where it is known which were launched before and after the graph (NULL: it is not). A kernel has the name
- * of the first of equal instructions, so that numbers behind names count for little. found[i] is an
+ * of the first of equal instructions, so that numbers at the end of names count for little. found[i] is an
  * instruction, or NULL. Takes time with names times instructions: more than some ten million are left alone.
  */
 void hlo_align(const struct hlo_module *module, const struct hlo_instruction *around,

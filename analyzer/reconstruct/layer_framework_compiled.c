@@ -65,9 +65,9 @@ static bool is_norm(const struct layer_assign *assign, uint32_t step)
 }
 
 /* Means and variances are made before the norm that reads weights, of what the layer before has made. */
-static bool is_first_half(const struct layer_assign *assign, uint32_t step, uint32_t behind)
+static bool is_first_half(const struct layer_assign *assign, uint32_t step, uint32_t after)
 {
-	return assign->passes[step] == LAYER_FORWARD && is_norm(assign, step) && is_norm(assign, behind);
+	return assign->passes[step] == LAYER_FORWARD && is_norm(assign, step) && is_norm(assign, after);
 }
 
 static bool is_library(const struct layer_assign *assign, uint32_t step)
@@ -78,34 +78,34 @@ static bool is_library(const struct layer_assign *assign, uint32_t step)
 }
 
 /* Which of the two around it a guess belongs to: a product to one with products. */
-static uint32_t nearer(const struct layer_assign *assign, uint32_t step, uint32_t before, uint32_t behind)
+static uint32_t nearer(const struct layer_assign *assign, uint32_t step, uint32_t before, uint32_t after)
 {
-	return is_library(assign, step) && !is_library(assign, before) && is_library(assign, behind) ? behind
-												     : before;
+	return is_library(assign, step) && !is_library(assign, before) && is_library(assign, after) ? after
+												    : before;
 }
 
 /* Those between two sure ones whose layers lie not between theirs are of one of theirs. */
-static void mend_between(struct layer_assign *assign, const uint32_t *first, uint32_t before, uint32_t behind)
+static void mend_between(struct layer_assign *assign, const uint32_t *first, uint32_t before, uint32_t after)
 {
-	const uint32_t one = first[assign->layers[before]], other = first[assign->layers[behind]];
+	const uint32_t one = first[assign->layers[before]], other = first[assign->layers[after]];
 	const uint32_t low = one < other ? one : other, high = one < other ? other : one;
 
 	if (one == GRAPH_NONE || other == GRAPH_NONE)
 		return;
-	for (uint32_t i = before + 1; i < behind; i++) {
+	for (uint32_t i = before + 1; i < after; i++) {
 		uint32_t side;
 		const uint32_t own = assign->layers[i] == LAYER_NONE ? GRAPH_NONE : first[assign->layers[i]];
 
 		if (!is_guess(assign, i))
 			continue;
-		if (is_first_half(assign, i, behind)) {
-			assign->layers[i] = assign->layers[behind];
-			layer_by(assign, i, LAYER_RULE_NEXT, behind, 0);
+		if (is_first_half(assign, i, after)) {
+			assign->layers[i] = assign->layers[after];
+			layer_by(assign, i, LAYER_RULE_NEXT, after, 0);
 			continue;
 		}
 		if (own >= low && own <= high)
 			continue;
-		side = nearer(assign, i, before, behind);
+		side = nearer(assign, i, before, after);
 		assign->layers[i] = assign->layers[side];
 		layer_by(assign, i, side == before ? LAYER_RULE_PREVIOUS : LAYER_RULE_NEXT, side, 0);
 	}

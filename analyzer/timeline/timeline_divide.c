@@ -1,6 +1,6 @@
 /*
  * Launches of graphs whose creation was not recorded, as XLA builds its command buffers node by node: what they are made
- * of is not known before they run, but CUPTI tells each node's kernel. So behind such a launch comes a call for each
+ * of is not known before they run, but CUPTI tells each node's kernel. So after such a launch comes a call for each
  * node that ran (TIMELINE_FLAG_REPLAYED), in order of begin.
  */
 #include "timeline_join.h"

@@ -65,7 +65,7 @@ void timeline_join_reserve(struct timeline *timeline, struct timeline_join *join
 /* Fills the room, and counts in `process`; by any thread. */
 void timeline_join_fill(struct timeline *timeline, struct timeline_join *join);
 
-/* Puts a call behind launches of unknown graphs for each node that ran, and how many these are at most
+/* Puts a call after launches of unknown graphs for each node that ran, and how many these are at most
  * (timeline_divide.c). */
 void timeline_divide(const struct timeline *timeline, struct timeline_join *join);
 uint64_t timeline_divide_most(const struct trace *trace);

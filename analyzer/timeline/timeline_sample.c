@@ -73,7 +73,7 @@ static int64_t time_of(const struct mark *marks, size_t count, uint64_t slot)
 
 /*
  * Where device times were taken in parts of the run alone (struct pm_entry_device_window), a stretch is moved to
- * the end of the last part that ends behind `from_ns` and before its own end: elsewhere no iteration would be
+ * the end of the last part that ends after `from_ns` and before its own end: elsewhere no iteration would be
  * used.
  */
 static void move_to_times(const struct trace *trace, int64_t from_ns, struct timeline_stretch *stretch)
@@ -106,7 +106,7 @@ static bool has_times(const struct trace *trace, int64_t ns)
 
 /*
  * The framework is asked in parts of the run (struct pm_entry_range_window). Moves a stretch so that it holds the end of
- * the last one, with device times, that ends behind `from_ns` and before its own end, and a little more, in which the
+ * the last one, with device times, that ends after `from_ns` and before its own end, and a little more, in which the
  * next iteration begins. False: there is none.
  */
 static bool move_to_operators(const struct trace *trace, int64_t from_ns, struct timeline_stretch *stretch)

@@ -194,7 +194,7 @@ const char *strategy_table_workers(struct arena *arena, enum strategy_name name,
 		has[choice->worker[i]] = true;
 	if (name == STRATEGY_NAME_FEWER)
 		return arena_format(arena, "workers %s", numbers_text(arena, has, cluster->workers));
-	/* neighbours with as many; those behind have none */
+	/* neighbours with as many; those after them have none */
 	while (count > 0 && !(choice->share[count - 1] > 0))
 		count--;
 	for (size_t i = 0, end; i < count; i = end) {

@@ -8,7 +8,6 @@
 #include "timeline/timeline_read.h"
 #include "trace_builder.h"
 
-#include <err.h>
 #include <string.h>
 
 #define MAIN 1 /* threads */

@@ -7,7 +7,6 @@
 #include "timeline/timeline_read.h"
 #include "trace_builder.h"
 
-#include <err.h>
 #include <string.h>
 
 #define NONE UINT32_MAX /* sequence */
