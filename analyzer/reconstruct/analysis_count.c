@@ -1,11 +1,9 @@
 /* How many iterations the whole run has had: see analysis.h. */
 #include "analysis.h"
+#include "timeline/constants.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-#define SAME 1        /* numbers that differ by so much are one: the first or last iteration was cut */
-#define AGREEMENT 0.5 /* share of the operations */
 
 static int by_number(const void *left, const void *right)
 {
@@ -23,14 +21,14 @@ static double most_frequent(double *values, size_t count)
 	if (count > 1)
 		qsort(values, count, sizeof(*values), by_number);
 	for (size_t i = 0; i < count; i++) {
-		while (values[i] - values[first] > SAME)
+		while (values[i] - values[first] > COUNT_SAME)
 			first++;
 		if (i + 1 - first > best) {
 			best = i + 1 - first;
 			value = values[first + (i - first) / 2];
 		}
 	}
-	return (double)best >= AGREEMENT * (double)count ? value : NAN;
+	return (double)best >= COUNT_AGREEMENT * (double)count ? value : NAN;
 }
 
 /* Calls that are missing, by the operation without addresses; the caller frees it. */

@@ -1,11 +1,9 @@
 /* Runs that exchange and do not train, as benchmarks of collectives: see analysis.h. */
 #include "analysis.h"
 #include "sequence.h"
+#include "timeline/constants.h"
 
 #include <stdlib.h>
-
-#define FEW_EXCHANGES 10
-#define LEAST_SHARE 0.5 /* of the device time */
 
 static bool is_computation(enum pm_kind kind)
 {
@@ -74,7 +72,7 @@ static bool mostly_exchanges(const struct timeline *timeline)
 			exchanges++;
 		}
 	}
-	return exchanges >= FEW_EXCHANGES && (double)exchange_ns >= LEAST_SHARE * (double)all_ns;
+	return exchanges >= EXCHANGE_LEAST && (double)exchange_ns >= EXCHANGE_LEAST_SHARE * (double)all_ns;
 }
 
 /* What trains is told by its first calls; the others are few. */

@@ -18,6 +18,7 @@
 
 #include "iteration_rule.h"
 #include "worker.h"
+#include "timeline/constants.h"
 
 enum iteration_kind {
 	ITERATION_USED,
@@ -53,7 +54,6 @@ struct iteration_gap {
 };
 
 /* Iterations that are less sure are not shown as such: the candidates are named, and no figures given. */
-#define ITERATION_UNKNOWN 0.5
 
 /* How the calls were cut into iterations. */
 enum iteration_source {

@@ -4,13 +4,10 @@
  * iteration has several bursts.
  */
 #include "iteration_search.h"
+#include "timeline/constants.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define LARGE_GAP 20 /* members between updates from which on a gap may tell iterations apart */
-#define LITTLE 8    /* one part in so many of the most forward work between updates is none of an iteration */
-#define SMALL_GAP 5 /* forward work in one as short is none of an iteration */
 
 static int compare_sizes(const void *left, const void *right)
 {
@@ -42,7 +39,7 @@ static struct gaps measure_gaps(const struct sequence *sequence)
 	for (size_t i = 0; i < sequence->count; i++) {
 		if (!(sequence->marks[i] & SEQUENCE_UPDATE))
 			continue;
-		if (last != SIZE_MAX && i - last - 1 >= LARGE_GAP)
+		if (last != SIZE_MAX && i - last - 1 >= BURST_LARGE_GAP)
 			large[count++] = i - last - 1;
 		if (last != SIZE_MAX && i - last - 1 > gaps.longest)
 			gaps.longest = i - last - 1;
@@ -69,11 +66,11 @@ static bool is_apart(const struct sequence *sequence, size_t a, size_t b, const 
 		return SEQUENCE_SUM(sequence, inputs, a + 1, b + 1) > 0;
 	/* Parameters may be updated within the backward pass, as soon as their gradient is made; work there
 	 * that is alike to forward work has its names. */
-	if (backward && SEQUENCE_SUM(sequence, inputs, a + 1, b + 1) == 0 && LITTLE * forward < gaps->forward)
+	if (backward && SEQUENCE_SUM(sequence, inputs, a + 1, b + 1) == 0 && BURST_LITTLE * forward < gaps->forward)
 		return false;
 	if (forward && backward)
 		return true;
-	if (forward && sequence->sums[sequence->count].backward == 0 && gap >= SMALL_GAP)
+	if (forward && sequence->sums[sequence->count].backward == 0 && gap >= BURST_SMALL_GAP)
 		return true;
 	if (gaps->usual)
 		return 2 * gap >= gaps->usual;
@@ -101,8 +98,6 @@ static struct sequence_range *list_bursts(const struct sequence *sequence, size_
 	return bursts;
 }
 
-#define ODD 0.2      /* a burst so little like the usual one is none */
-#define MOST_ARE 0.7 /* where at least these are like the usual one */
 #define SAMPLES 30
 
 /* Leaves out bursts that have nearly nothing of what the others update: a few calls of a set-up. */
@@ -125,8 +120,8 @@ static size_t drop_odd(const struct sequence *sequence, struct sequence_range *b
 	for (size_t i = 0; i < count; i++)
 		alike += sequence_similarity(&histograms[i], &histograms[usual]) >= 0.5;
 	for (size_t i = 0; i < count; i++)
-		if ((double)alike < MOST_ARE * (double)count ||
-			sequence_similarity(&histograms[i], &histograms[usual]) >= ODD)
+		if ((double)alike < BURST_MOST_ARE * (double)count ||
+			sequence_similarity(&histograms[i], &histograms[usual]) >= BURST_ODD)
 			bursts[kept++] = bursts[i];
 	sequence_free_histograms(histograms);
 	return kept;
@@ -141,8 +136,6 @@ static size_t tail_end(const struct sequence *sequence, size_t from, size_t limi
 			return i;
 	return SIZE_MAX;
 }
-
-#define LONGEST_TAIL 64 /* members more than usual */
 
 /* Where each burst's piece ends: behind its tail, which is not much longer than usual. */
 static void end_bursts(const struct sequence *sequence, struct sequence_range *bursts, size_t count)
@@ -162,7 +155,7 @@ static void end_bursts(const struct sequence *sequence, struct sequence_range *b
 	for (size_t i = 0; i < count; i++) {
 		size_t limit = i + 1 < count ? bursts[i + 1].begin : sequence->count;
 
-		bursts[i].end += tails[i] == SIZE_MAX || tails[i] > median + LONGEST_TAIL ? median : tails[i];
+		bursts[i].end += tails[i] == SIZE_MAX || tails[i] > median + BURST_LONGEST_TAIL ? median : tails[i];
 		if (bursts[i].end > limit)
 			bursts[i].end = limit;
 	}

@@ -5,6 +5,7 @@
  */
 #include "iteration_find.h"
 #include "iteration_search.h"
+#include "timeline/constants.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -298,9 +299,6 @@ static void respect_windows(struct iteration_finder *finder)
 }
 
 /* A cut by updates that the flow of data tells is doubted where less than this repeats. */
-#define DOUBTFUL 0.6
-#define FEW_PIECES 2
-#define MUCH_SURER 0.1
 
 /* The share of the pieces' computations that are in usual ones; what was stripped off does not count. */
 static double usual_share(const struct iteration_finder *finder)
@@ -362,12 +360,10 @@ static void take_search(struct iteration_finder *finder, const struct sequence *
 static bool is_better(
 	const struct iteration_finder *finder, const struct iteration_search *search, double sure)
 {
-	if (finder->piece_count > 0 && finder->piece_count <= FEW_PIECES)
-		return search->source == ITERATION_BY_NAMES && search->count > FEW_PIECES;
+	if (finder->piece_count > 0 && finder->piece_count <= CUT_FEW_PIECES)
+		return search->source == ITERATION_BY_NAMES && search->count > CUT_FEW_PIECES;
 	return search->count > 0 && search->confidence > sure;
 }
-
-#define SURE 0.7 /* enough without sizes */
 
 /* Without sizes, as batches may have others; then with them, if too little is told by names and functions
  * alone, as where all layers have the same. */
@@ -379,7 +375,7 @@ static void search_both(
 
 	sequence_init(sequence, finder->model, finder->worker, false);
 	iteration_search(search, sequence);
-	if (search->confidence >= SURE)
+	if (search->confidence >= CUT_SURE)
 		return;
 	sequence_init(&sized, finder->model, finder->worker, true);
 	iteration_search(&other, &sized);
@@ -443,9 +439,9 @@ void iteration_cut_sequence(struct iteration_finder *finder)
 	finder->source = ITERATION_BY_UPDATES;
 	iteration_settle_pieces(finder);
 	share = usual_share(finder);
-	if (share >= DOUBTFUL && finder->piece_count > FEW_PIECES)
+	if (share >= CUT_DOUBTFUL && finder->piece_count > CUT_FEW_PIECES)
 		return;
-	cut_by_search(finder, finder->piece_count ? share + MUCH_SURER : 0);
+	cut_by_search(finder, finder->piece_count ? share + CUT_MUCH_SURER : 0);
 	if (finder->piece_count == 0 &&
 		finder->timeline->processes[finder->worker->process].window_count == 1) {
 		iteration_add_piece(finder, 0, finder->worker->call_count);

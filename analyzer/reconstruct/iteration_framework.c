@@ -7,11 +7,10 @@
 #include "framework/framework.h"
 #include "iteration_find.h"
 #include "timeline/timeline_range.h"
+#include "timeline/constants.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define LEAST_STEPS 2
 
 struct step {
 	uint32_t range;

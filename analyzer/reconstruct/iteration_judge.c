@@ -6,6 +6,7 @@
  * were found is to be trusted.
  */
 #include "iteration_search.h"
+#include "timeline/constants.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -177,8 +178,6 @@ static void add_up_work(const struct iteration_search *search, const struct amou
 	free(bins);
 }
 
-#define SAME_WORK 0.05 /* of the larger */
-
 /* The sum over classes of how far two pieces' work differs, of the larger one's work. */
 static bool is_same_work(const struct amounts *amounts, size_t a, size_t b)
 {
@@ -199,7 +198,7 @@ static bool is_same_work(const struct amounts *amounts, size_t a, size_t b)
 		i += left;
 		j += right;
 	}
-	return apart <= SAME_WORK * fmax(sum, other_sum);
+	return apart <= JUDGE_SAME_WORK * fmax(sum, other_sum);
 }
 
 /*
@@ -217,7 +216,7 @@ static bool has_other_size(const struct amounts *amounts, size_t a, size_t b)
 
 		if (left == right) {
 			common++;
-			differ += fabs(works[i] - others[j]) > SAME_WORK * fmax(works[i], others[j]);
+			differ += fabs(works[i] - others[j]) > JUDGE_SAME_WORK * fmax(works[i], others[j]);
 		}
 		i += left <= right;
 		j += right <= left;
@@ -225,12 +224,10 @@ static bool has_other_size(const struct amounts *amounts, size_t a, size_t b)
 	return sequence_common_classes(one, other) >= 0.8 && 10 * differ >= 3 * common;
 }
 
-#define SIMILAR 0.95 /* at least, of pieces with the same work */
-
 static bool is_alike(const struct amounts *amounts, size_t a, size_t b)
 {
 	return is_same_work(amounts, a, b) &&
-	       sequence_similarity(&amounts->histograms[a], &amounts->histograms[b]) >= SIMILAR;
+	       sequence_similarity(&amounts->histograms[a], &amounts->histograms[b]) >= JUDGE_SIMILAR;
 }
 
 #define MOST_TRIED 60 /* pieces that the others are compared with */
@@ -350,8 +347,6 @@ static bool may_hide_evaluation(const struct iteration_search *search)
 	return false;
 }
 
-#define FEW 7 /* pieces in which the period of several optimizers cannot be seen */
-
 /* Of pieces that follow each other, on average: several optimizers have classes of their own. */
 static double common_classes(const struct iteration_search *search)
 {
@@ -386,7 +381,7 @@ static double find_certainty(const struct iteration_search *search)
 	certainty = (backward || forward ? 1 : 0.8) * (1 - pow(0.5, n));
 	if (search->varies && may_hide_evaluation(search))
 		certainty *= 0.85;
-	if (search->optimizers == 1 && search->count < FEW)
+	if (search->optimizers == 1 && search->count < JUDGE_FEW)
 		certainty *= 0.5 + 0.5 * common_classes(search);
 	/* A recording that begins in the middle may begin between two of the optimizers. */
 	if (search->optimizers > 1 && !is_from_the_start(search->sequence))
@@ -410,8 +405,6 @@ void iteration_search_judge(struct iteration_search *search)
 	sequence_free_histograms(histograms);
 }
 
-#define CLOSE 8 /* members between copies that are of one input */
-
 static size_t count_groups(const struct iteration_search *search, bool input)
 {
 	const struct sequence *sequence = search->sequence;
@@ -420,7 +413,7 @@ static size_t count_groups(const struct iteration_search *search, bool input)
 	for (size_t i = search->pieces[0].begin; i < search->pieces[search->count - 1].end; i++) {
 		if (input ? !sequence_is_input(sequence, i) : !SEQUENCE_SUM(sequence, results, i, i + 1))
 			continue;
-		count += count == 0 || i - last > CLOSE;
+		count += count == 0 || i - last > JUDGE_CLOSE;
 		last = i;
 	}
 	return count;

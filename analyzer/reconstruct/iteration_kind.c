@@ -3,6 +3,7 @@
  * with the same work, of others those with the usual sequence of calls and the same sizes.
  */
 #include "iteration_find.h"
+#include "timeline/constants.h"
 
 #include <stdlib.h>
 
@@ -264,11 +265,9 @@ void iteration_classify(struct iteration_finder *finder, struct iteration_list *
 		leave_untimed(finder, list);
 }
 
-#define LIKELIER 10 /* times as often is a step found in what is one as in what is none */
-
 void iteration_confirm(struct iteration_list *list)
 {
-	const double odds = list->confidence * LIKELIER;
+	const double odds = list->confidence * KIND_LIKELIER;
 
 	if (list->source != ITERATION_BY_PERIOD || list->count == 0)
 		return;

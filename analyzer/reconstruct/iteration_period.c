@@ -4,11 +4,11 @@
  * the last one is followed by the update.
  */
 #include "iteration_search.h"
+#include "timeline/constants.h"
 
 #include <stdlib.h>
 
 #define MOST_PERIOD 8
-#define LEAST_REPETITIONS 3
 
 /* How alike two pieces are: by how often they have each class, or by which classes they have. */
 typedef double (*likeness)(const struct sequence_histogram *a, const struct sequence_histogram *b);
@@ -34,7 +34,7 @@ static size_t find_period(const struct sequence_histogram *histograms, size_t co
 {
 	double means[MOST_PERIOD + 1], same;
 
-	for (size_t p = 1; p <= MOST_PERIOD && p <= count / LEAST_REPETITIONS; p++) {
+	for (size_t p = 1; p <= MOST_PERIOD && p <= count / PERIOD_LEAST_REPETITIONS; p++) {
 		bool better = p > 1;
 
 		means[p] = similarity_at(histograms, count, p, measure, &same);
@@ -52,7 +52,7 @@ size_t iteration_search_period(
 	struct sequence_histogram *histograms;
 	size_t found;
 
-	if (count < 2 * LEAST_REPETITIONS)
+	if (count < 2 * PERIOD_LEAST_REPETITIONS)
 		return 1;
 	histograms = sequence_histograms(sequence, pieces, count);
 	found = find_period(histograms, count, sequence_similarity);
@@ -70,7 +70,7 @@ size_t iteration_search_period_of(const struct sequence *sequence, const struct 
 	double same, once, again;
 	size_t found;
 
-	if (count < 2 * LEAST_REPETITIONS)
+	if (count < 2 * PERIOD_LEAST_REPETITIONS)
 		return 1;
 	updates = sequence_histograms(sequence, bursts, count);
 	histograms = sequence_histograms(sequence, pieces, count);
@@ -101,16 +101,13 @@ static bool adds_directly(const struct iteration_search *search, size_t number)
 	return direct;
 }
 
-#define IDENTICAL 0.999
-#define MUCH_MORE 0.05 /* of a piece's members: more than a metric that is computed now and then */
-
 /* The share of pieces that have exactly what the p-th behind them has. */
 static double share_identical(const struct sequence_histogram *histograms, size_t count, size_t p)
 {
 	size_t same = 0;
 
 	for (size_t i = 0; i + p < count; i++)
-		same += sequence_similarity(&histograms[i], &histograms[i + p]) >= IDENTICAL;
+		same += sequence_similarity(&histograms[i], &histograms[i + p]) >= PERIOD_IDENTICAL;
 	return (double)same / (double)(count - p);
 }
 
@@ -124,7 +121,7 @@ static size_t exact_period(const struct iteration_search *search)
 		sequence_histograms(search->sequence, search->pieces, search->count);
 	size_t found = 1, least = SIZE_MAX, most = 0;
 
-	for (size_t p = 1; p <= MOST_PERIOD && p <= search->count / LEAST_REPETITIONS; p++)
+	for (size_t p = 1; p <= MOST_PERIOD && p <= search->count / PERIOD_LEAST_REPETITIONS; p++)
 		if (share_identical(histograms, search->count, p) >= 0.9) {
 			found = p;
 			break;
@@ -134,7 +131,7 @@ static size_t exact_period(const struct iteration_search *search)
 		most = histograms[i].total > most ? histograms[i].total : most;
 	}
 	sequence_free_histograms(histograms);
-	return most > least && (double)(most - least) >= MUCH_MORE * (double)most ? found : 1;
+	return most > least && (double)(most - least) >= PERIOD_MUCH_MORE * (double)most ? found : 1;
 }
 
 /* Which of `period` pieces is the longest, in sum over all. */

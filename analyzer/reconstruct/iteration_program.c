@@ -5,10 +5,9 @@
  */
 #include "framework/framework_xla.h"
 #include "iteration_find.h"
+#include "timeline/constants.h"
 
 #include <stdlib.h>
-
-#define LEAST_RUNS 2
 
 struct program {
 	const struct hlo_module *module;

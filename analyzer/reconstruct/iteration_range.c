@@ -6,13 +6,11 @@
  */
 #include "iteration_find.h"
 #include "framework/framework.h"
+#include "timeline/constants.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST_RANGES 3
-#define MOST_WITHIN 0.9 /* of the computations from the first instance to the last */
-#define AGREES 0.9      /* of the computations are in the same iteration */
 #define ALONE \
 	0.9 /* a range that nothing else confirms may be an epoch's, or that of a part of an iteration */
 
@@ -103,7 +101,7 @@ static void cut_at(
 		if (own)
 			iteration_add_piece(finder, last, end);
 	}
-	if (finder->piece_count < LEAST_RANGES || (double)within < MOST_WITHIN * (double)all)
+	if (finder->piece_count < LEAST_RANGES || (double)within < RANGE_LEAST_WITHIN * (double)all)
 		finder->piece_count = 0;
 }
 
@@ -159,7 +157,7 @@ static void consider(struct choice *choice, const struct iteration_finder *calls
 {
 	const double agreement = iteration_agreement(finder, calls);
 	const bool same = choice->count && finder->piece_count == choice->finder.piece_count &&
-			  iteration_agreement(finder, &choice->finder) >= AGREES;
+			  iteration_agreement(finder, &choice->finder) >= RANGE_AGREES;
 	const bool better = choice->count == 0 || (!same && agreement > choice->agreement);
 
 	choice->count += !same;
@@ -179,7 +177,7 @@ static bool take(struct iteration_finder *calls, struct choice *choice, double s
 {
 	const double judged = iteration_judge_pieces(&choice->finder, ITERATION_BY_RANGES),
 		     own = judged * ALONE;
-	const bool agrees = choice->agreement >= AGREES && choice->finder.piece_count == calls->piece_count;
+	const bool agrees = choice->agreement >= RANGE_AGREES && choice->finder.piece_count == calls->piece_count;
 
 	if (!agrees &&
 		(choice->count > 1 || !may_overrule(calls, sure) || own < sure || own < ITERATION_UNKNOWN))

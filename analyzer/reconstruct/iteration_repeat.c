@@ -7,18 +7,14 @@
  * may be launches of one graph.
  */
 #include "iteration_search.h"
+#include "timeline/constants.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST_MEMBERS 20 /* of a sequence in which something may be said to repeat */
-#define LEAST_PASSES 3
 #define MOST_LOOPS 32 /* looked at: those with the most work */
 #define MOST_BASES 6  /* classes of a loop that the others are compared with */
 #define MOST_PASSES 3000
-#define LEAST_COVER 0.25
-#define LEAST_END_COVER 0.8 /* of the end of the sequence */
-#define LEAST_END_PASSES 8
 
 struct loop {
 	uint32_t passes;
@@ -238,11 +234,11 @@ static bool may_be_loop(const struct repeats *repeats, const struct rank *first,
 	struct timeline_call call;
 
 	if (!repeats->end && count == 1)
-		return first->total >= LEAST_PASSES && takes_input(repeats, first->class, first->total);
+		return first->total >= REPEAT_LEAST_PASSES && takes_input(repeats, first->class, first->total);
 	if (!repeats->end || count >= 2)
-		return first->total >= (repeats->end ? LEAST_END_PASSES : LEAST_PASSES);
+		return first->total >= (repeats->end ? REPEAT_LEAST_END_PASSES : REPEAT_LEAST_PASSES);
 	call = timeline_call(timeline, sequence->worker->calls[sequence->positions[first->first]]);
-	return first->total >= LEAST_END_PASSES && timeline_function(timeline, &call)->kind == PM_KIND_GRAPH;
+	return first->total >= REPEAT_LEAST_END_PASSES && timeline_function(timeline, &call)->kind == PM_KIND_GRAPH;
 }
 
 static void list_loops(struct repeats *repeats)
@@ -353,7 +349,7 @@ static const struct loop *choose_loop(const struct repeats *repeats, bool *aroun
 
 	for (size_t i = 0; i < repeats->loop_count; i++)
 		best = repeats->loops[i].cover > best ? repeats->loops[i].cover : best;
-	if (best < (repeats->end ? LEAST_END_COVER : LEAST_COVER))
+	if (best < (repeats->end ? REPEAT_LEAST_END_COVER : REPEAT_LEAST_COVER))
 		return NULL;
 	chosen = find_innermost(repeats, 0.8 * best);
 	for (size_t i = 0; i < repeats->loop_count; i++) {
@@ -391,7 +387,7 @@ void iteration_search_repeats(struct iteration_search *search)
 {
 	search->source = ITERATION_BY_PERIOD;
 	search->optimizers = 1;
-	if (search->sequence->count < LEAST_MEMBERS || search_loops(search, false, false) ||
+	if (search->sequence->count < REPEAT_LEAST_MEMBERS || search_loops(search, false, false) ||
 		search_loops(search, false, true))
 		return;
 	search_loops(search, true, false);

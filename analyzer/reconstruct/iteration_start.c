@@ -4,6 +4,7 @@
  * evaluation or generation. A search for algorithms repeats work too, but has no input of its own, and stays.
  */
 #include "iteration_search.h"
+#include "timeline/constants.h"
 
 #include <stdlib.h>
 
@@ -68,7 +69,6 @@ static uint32_t *usual_counts(const struct sequence *sequence, const struct sequ
 }
 
 #define MOST_TRIED 50 /* pieces */
-#define EARLY 8       /* members, or a twentieth of the piece */
 
 static struct anchor find_anchor(const struct iteration_search *search)
 {
@@ -81,7 +81,7 @@ static struct anchor find_anchor(const struct iteration_search *search)
 
 	for (size_t i = 0; i < count && i < MOST_TRIED; i++) {
 		const struct sequence_range *piece = &search->pieces[numbers[i]];
-		size_t length = piece->end - piece->begin, early = length / 20 > EARLY ? length / 20 : EARLY;
+		size_t length = piece->end - piece->begin, early = length / 20 > START_EARLY ? length / 20 : START_EARLY;
 		size_t rank = 0;
 
 		while (rank < early && rank < length && !usual[sequence->classes[piece->begin + rank]])

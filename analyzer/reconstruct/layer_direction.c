@@ -7,6 +7,7 @@
  */
 #include "layer_assign.h"
 #include "trace/trace.h"
+#include "timeline/constants.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -71,8 +72,6 @@ static bool follows_backward(const struct layer_assign *assign, uint32_t step, u
 	return false;
 }
 
-#define MOST_BETWEEN 4 /* elementwise steps from one anchor to the next */
-
 static void find_anchors(struct layer_assign *assign)
 {
 	const struct graph *graph = &assign->graph;
@@ -110,7 +109,7 @@ static void find_anchors(struct layer_assign *assign)
 				*manner = (struct manner){true, j, transposition(assign, i)};
 			/* A factor for each element is read forward and backward alike. */
 			forward = manner->access == j && manner->transposed == transposition(assign, i) &&
-				  !(flow->shape == FLOW_SPREAD && follows_backward(assign, i, MOST_BETWEEN));
+				  !(flow->shape == FLOW_SPREAD && follows_backward(assign, i, ANCHOR_MOST_BETWEEN));
 			set_anchor(assign, i, forward ? LAYER_FORWARD : LAYER_BACKWARD, LAYER_RULE_MANNER);
 		}
 	}

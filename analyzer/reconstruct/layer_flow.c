@@ -4,11 +4,10 @@
  * a library's computation.
  */
 #include "layer_flow.h"
+#include "timeline/constants.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define FEW_WEIGHTS 4 /* fewer say nothing */
 
 bool flow_may_be_parameter(const struct flow_place *place)
 {
@@ -174,7 +173,7 @@ static uint32_t mark_weights(struct flow_work *work)
 		count += weights[p];
 		known += weights[p] && work->places[p].parameter;
 	}
-	if (count < FEW_WEIGHTS || 2 * known >= count)
+	if (count < LEAST_WEIGHTS || 2 * known >= count)
 		count = 0;
 	for (uint32_t p = 0; p < work->place_count && count; p++)
 		work->places[p].parameter = weights[p];

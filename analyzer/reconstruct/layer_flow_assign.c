@@ -7,10 +7,9 @@
  * result: the mirror of the forward rule.
  */
 #include "layer_flow_assign.h"
+#include "timeline/constants.h"
 
 #include <stdlib.h>
-
-#define MANY 6 /* parameters of one layer's step */
 
 /* The first parameter of a step, and those of a forward step become one layer; FLOW_NOWHERE: it has none. */
 static uint32_t own_parameter(struct flow_assigning *a, uint32_t step, bool join)
@@ -20,7 +19,7 @@ static uint32_t own_parameter(struct flow_assigning *a, uint32_t step, bool join
 
 	for (uint32_t i = 0; i < work->steps[step].count; i++)
 		count += flow_meant(work, step, flow_touch_of(work, step, i)) != FLOW_NOWHERE;
-	if (count > MANY && work->steps[step].launch)
+	if (count > LAYER_MOST_PARAMETERS && work->steps[step].launch)
 		return FLOW_NOWHERE;
 	for (uint32_t i = 0; i < work->steps[step].count; i++) {
 		const uint32_t parameter = flow_meant(work, step, flow_touch_of(work, step, i));
@@ -186,8 +185,6 @@ static void place_units(struct flow_assigning *a)
 	}
 }
 
-#define SIBLINGS 4 /* steps between the two */
-
 /* Do two steps read the same, parameters aside? */
 static bool reads_same(const struct flow_work *work, uint32_t a, uint32_t b)
 {
@@ -209,7 +206,7 @@ static void find_sibling(struct flow_assigning *a, uint32_t step)
 {
 	const struct flow_work *work = a->work;
 
-	for (uint32_t far = 1; far <= SIBLINGS; far++)
+	for (uint32_t far = 1; far <= SIBLING_NEAR; far++)
 		for (int side = 0; side < 2; side++) {
 			const uint32_t other = side ? step - far : step + far;
 

@@ -3,13 +3,12 @@
  * computed in memory that a copy could be in.
  */
 #include "layer_flow.h"
+#include "timeline/constants.h"
 
 #include <string.h>
 
 #define COPY_IS_NEW \
 	4 /* steps: that long what launches touch is still the copy, later other work in its memory */
-
-#define WIDEST 2 /* times as many bytes may an element of a copy have: of 16 bits in 32 */
 
 static bool is_reused(const struct flow_work *work, uint32_t step, uint32_t place)
 {
@@ -35,7 +34,7 @@ static bool reads_more(const struct flow_work *work, uint32_t step, uint32_t pla
 	for (uint32_t i = 0; i < flow->access_count && work->steps[step].computes; i++)
 		if (flow->accesses[i].address == work->places[place].address &&
 			flow->accesses[i].mode != FLOW_WRITE && bytes && !work->places[parameter].shard &&
-			flow->accesses[i].bytes > WIDEST * bytes)
+			flow->accesses[i].bytes > CAST_WIDEST * bytes)
 			return true;
 	return false;
 }

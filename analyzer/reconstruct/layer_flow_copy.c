@@ -1,7 +1,6 @@
 /* Steps that copy what a product reads, or what it made: kernels of their own, to another type or order. */
 #include "layer_flow_assign.h"
-
-#define COPY_IS_NEAR 6 /* steps between a copy and the product that it is made for, or of */
+#include "timeline/constants.h"
 
 /*
  * The nearest product, a step of a library whose layer is known, that reads what a copy makes, with nothing
@@ -13,7 +12,7 @@ static uint32_t product_beside(
 	const struct flow_work *work = a->work;
 	bool touched[2] = {false, false};
 
-	for (uint32_t far = 1; far <= COPY_IS_NEAR; far++) {
+	for (uint32_t far = 1; far <= COPY_NEAR; far++) {
 		const uint32_t other = before ? copy - far : copy + far;
 
 		if (before ? copy - begin < far : other >= end)

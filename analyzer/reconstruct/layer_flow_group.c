@@ -1,5 +1,6 @@
 /* Parameters that are one layer: a group, for which its first place stands. */
 #include "layer_flow.h"
+#include "timeline/constants.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +25,6 @@ void flow_join_groups(struct flow_work *work, uint32_t parameter, uint32_t other
 		to->group_module = from->group_module;
 }
 
-#define FEW 2 /* parameters of a module that is one layer: weights and a bias */
-
 static int by_module(const void *left, const void *right)
 {
 	const struct flow_place *const *a = left, *const *b = right;
@@ -49,7 +48,7 @@ void flow_join_modules(struct flow_work *work)
 	for (uint32_t i = 0, end; i < count; i = end) {
 		for (end = i + 1; end < count && strcmp(named[end]->copied_in, named[i]->copied_in) == 0;)
 			end++;
-		for (uint32_t j = i + 1; j < end && end - i <= FEW; j++)
+		for (uint32_t j = i + 1; j < end && end - i <= MODULE_MOST_PARAMETERS; j++)
 			flow_join_groups(work, (uint32_t)(named[j] - work->places),
 				(uint32_t)(named[i] - work->places));
 	}

@@ -4,11 +4,10 @@
  */
 #include "layer_flow.h"
 #include "sequence.h"
+#include "timeline/constants.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define MOST_BETWEEN 4 /* steps of an update whose function is not known */
 
 void flow_select_part(struct flow_work *work, const struct flow_part *part)
 {
@@ -59,7 +58,7 @@ static void grow_by_functions(struct flow_work *work)
 		uint32_t *begin = &work->parts[k].update_begin;
 
 		for (uint32_t i = *begin; i-- > work->parts[k].begin && !flow_is_of_model(work, i) &&
-					  *begin - i <= MOST_BETWEEN;)
+					  *begin - i <= UPDATE_MOST_BETWEEN;)
 			if (is_called_for_update(work, i))
 				*begin = i;
 	}

@@ -3,6 +3,7 @@
  * filled or received, or by the threads.
  */
 #include "layer_flow.h"
+#include "timeline/constants.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -150,8 +151,6 @@ static uint32_t find_compared(const struct flow_work *work, uint32_t low, uint32
 	return FLOW_NOWHERE;
 }
 
-#define CLEARED 2 /* fills of a forward pass: more of the same are no seeds */
-
 /* Does the pass go forward with fills of the seed's kernel, as where each layer clears what it will add to?
  */
 static bool is_common_fill(const struct flow_work *work, uint32_t seed, uint32_t low)
@@ -160,7 +159,7 @@ static bool is_common_fill(const struct flow_work *work, uint32_t seed, uint32_t
 
 	for (uint32_t i = work->begin; i < low && flow_is_fill(work, seed); i++)
 		count += flow_kernel(work, i) == flow_kernel(work, seed) && is_seed(work, i);
-	return count >= CLEARED;
+	return count >= SEED_CLEARED;
 }
 
 /* The seed between two steps; of fills that the forward pass has too only one behind what compares with the

@@ -3,6 +3,7 @@
  * step copies is its input.
  */
 #include "layer_flow.h"
+#include "timeline/constants.h"
 
 #include <stdlib.h>
 
@@ -111,15 +112,13 @@ uint32_t flow_mark_copied(struct flow_work *work, bool inside)
 	return count;
 }
 
-#define PIECE (1 << 20) /* bytes: a great block may be copied in pieces of a multiple of so many */
-
 /* The end of a block whose first piece the call at `call` of the worker has copied there. */
 static uint64_t block_end(
 	const struct flow_work *work, size_t call, size_t end, uint64_t address, uint64_t bytes)
 {
 	uint64_t piece = bytes, limit = address + bytes, next, next_bytes;
 
-	for (size_t i = call + 1; i < end && piece == bytes && bytes % PIECE == 0; i++) {
+	for (size_t i = call + 1; i < end && piece == bytes && bytes % SET_UP_PIECE == 0; i++) {
 		if (!is_upload(work, work->assign->worker->calls[i], &next, &next_bytes))
 			continue;
 		if (next != limit || next_bytes > bytes)

@@ -4,10 +4,9 @@
  * layers are found; what they touch then tells which work made their gradients.
  */
 #include "layer_flow.h"
+#include "timeline/constants.h"
 
 #include <stdlib.h>
-
-#define LEAST_UPDATED 0.7 /* share of the parameters that such launches must touch */
 
 /* Takes what updates touch away from the steps, or gives it back. */
 static void set_shown(struct flow_work *work, bool shown)
@@ -96,7 +95,7 @@ bool flow_find_spread(struct flow_work *work)
 	free(marks);
 	while (next_burst(work, burst.end, &burst))
 		*MEM_PUSH(ranges, count, room) = burst;
-	if (count_apart(work) < 2 || touched < LEAST_UPDATED * work->parameter_count || work->shard_count ||
+	if (count_apart(work) < 2 || touched < SPREAD_LEAST_UPDATED * work->parameter_count || work->shard_count ||
 		work->assign->list->doubt == LAYER_WEIGHTS_ALONE) {
 		free(ranges);
 		return false;

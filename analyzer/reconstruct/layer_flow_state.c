@@ -1,10 +1,9 @@
 /* What a module does before it touches its parameters: told by the state that it alone works on. */
 #include "layer_flow_assign.h"
+#include "timeline/constants.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define FEW_TOUCHES 16 /* more: a list of tensors, which is of no single module */
 
 /* By place: how many steps up to the update compute with it alone or nearly so. Exchanges, copies and lists
  * of tensors, by which buffers are made alike on all ranks, aside. The caller frees it. */
@@ -15,7 +14,7 @@ static uint32_t *count_users(const struct flow_work *work)
 
 	for (uint32_t i = work->begin; i < work->update_begin; i++) {
 		if ((!work->steps[i].computes && !work->steps[i].launch) ||
-			work->steps[i].count > FEW_TOUCHES)
+			work->steps[i].count > STATE_MOST_TOUCHES)
 			continue;
 		for (uint32_t t = 0; t < work->steps[i].count; t++) {
 			const uint32_t place = flow_touch_of(work, i, t)->place;
@@ -39,7 +38,7 @@ static const char *module_at(const struct flow_work *work, uint64_t address)
 static bool has_state_of(
 	const struct flow_work *work, uint32_t step, const char *module, const uint32_t *users)
 {
-	if (!work->steps[step].launch || work->steps[step].count > FEW_TOUCHES)
+	if (!work->steps[step].launch || work->steps[step].count > STATE_MOST_TOUCHES)
 		return false;
 	for (uint32_t t = 0; t < work->steps[step].count; t++) {
 		const struct flow_place *place = &work->places[flow_touch_of(work, step, t)->place];

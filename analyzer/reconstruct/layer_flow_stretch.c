@@ -4,12 +4,9 @@
  * the order in which they are touched first; going up is forward, going down backward.
  */
 #include "layer_flow.h"
+#include "timeline/constants.h"
 
 #include <stdlib.h>
-
-#define JUMP 3 /* places: there another stretch begins */
-#define LEAST_CHANGES 2
-#define MOST_ODD 0.1 /* of the steps: parameters that do not go forward as often as backward */
 
 /* By step of `few`, the least place of its parameters, from 1. The caller frees it. */
 static uint32_t *places_of(const struct flow_work *work, const uint32_t *few, uint32_t few_count)
@@ -52,7 +49,7 @@ static uint32_t stretch_end(const uint32_t *places, uint32_t few_count, uint32_t
 	for (; end < few_count; end++) {
 		const int64_t step = (int64_t)places[end] - places[end - 1];
 
-		if (step >= JUMP || step <= -JUMP)
+		if (step >= STRETCH_JUMP || step <= -(int64_t)STRETCH_JUMP)
 			break;
 		if (step == 0)
 			continue;
@@ -64,7 +61,7 @@ static uint32_t stretch_end(const uint32_t *places, uint32_t few_count, uint32_t
 		turned = end + 1;
 		changes++;
 	}
-	*way = changes >= LEAST_CHANGES ? now : 0;
+	*way = changes >= STRETCH_LEAST_CHANGES ? now : 0;
 	return end;
 }
 
@@ -86,7 +83,7 @@ static bool are_paired(const uint32_t *places, const bool *backward, uint32_t fe
 	}
 	free(forwards);
 	free(backwards);
-	return 2 * again > steps && (double)odd <= MOST_ODD * (double)steps;
+	return 2 * again > steps && (double)odd <= STRETCH_MOST_ODD * (double)steps;
 }
 
 uint32_t flow_stretches(

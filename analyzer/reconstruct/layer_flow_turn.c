@@ -3,14 +3,11 @@
  * which parameters are touched is reversed.
  */
 #include "layer_flow.h"
+#include "timeline/constants.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define FEW_PARAMETERS 4 /* fewer in that order say nothing */
-#define MANY 6 /* parameters that a step of one layer may touch; one with more is of the whole model */
-#define LEAST_ORDER 0.7 /* rank correlation at the turning point */
 
 /* A parameter's last touch before a step and its first from there on. */
 struct turn {
@@ -68,7 +65,7 @@ static uint32_t list_few(const struct flow_work *work, uint32_t *few)
 	for (uint32_t i = work->begin; i < work->update_begin; i++) {
 		uint32_t parameters = flow_count_parameters(work, i, marks, i + 1);
 
-		if (parameters > 0 && (parameters <= MANY || work->steps[i].computes))
+		if (parameters > 0 && (parameters <= LAYER_MOST_PARAMETERS || work->steps[i].computes))
 			few[count++] = i;
 	}
 	free(marks);
@@ -229,8 +226,8 @@ static bool find_halves(const struct flow_work *work, const uint32_t *few, uint3
 	const uint32_t x = best.count ? choose_place(work, few, best.first, best.last) : 0;
 
 	/* two alone may be in that order by chance: then the pass must begin with a seed */
-	if (work->parameter_count >= FEW_PARAMETERS && best.count >= 2 &&
-		best.score >= LEAST_ORDER * (double)best.count &&
+	if (work->parameter_count >= TURN_LEAST_PARAMETERS && best.count >= 2 &&
+		best.score >= TURN_LEAST_ORDER * (double)best.count &&
 		(best.count > 2 || flow_find_seed(work, few[x - 1], few[x]) != FLOW_NOWHERE)) {
 		turn->low = few[x - 1];
 		turn->high = few[x];

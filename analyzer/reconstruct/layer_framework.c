@@ -5,6 +5,7 @@
  */
 #include "framework/framework.h"
 #include "layer_framework.h"
+#include "timeline/constants.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -425,8 +426,6 @@ size_t layer_told_iteration(
 	return iteration;
 }
 
-#define MOSTLY 0.9 /* told: what data flow could not follow is not missed */
-
 /* How much of the computing time is told; nothing that is in doubt by data flow is, where most of it is. */
 static void note_told(const struct asking *a)
 {
@@ -448,7 +447,7 @@ static void note_told(const struct asking *a)
 		told_ns += pass_of(a, i) != LAYER_UNKNOWN && !a->words[i].compiled ? ns : 0;
 	}
 	assign->list->told = all_ns > 0 ? told_ns / all_ns : 0;
-	if (assign->list->told < MOSTLY)
+	if (assign->list->told < FRAMEWORK_MOSTLY)
 		return;
 	assign->list->doubt = LAYER_NO_DOUBT;
 	assign->list->updates = 0;

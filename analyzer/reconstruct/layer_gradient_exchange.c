@@ -3,10 +3,9 @@
  * because they are there, because they were copied there, or because a layer's backward calls wrote it.
  */
 #include "layer_assign.h"
+#include "timeline/constants.h"
 
 #include <stdlib.h>
-
-#define FEW_NUMBERS 1024 /* bytes: losses, counts of hits */
 
 /* A part for each layer that has any of the bytes. */
 static void add_shares(struct layer_list *list, struct layer_role *role, const double *bytes)
@@ -142,7 +141,7 @@ static bool takes_gradients(const struct layer_assign *assign, const struct flow
 static bool is_small(const struct flow *exchange)
 {
 	for (uint32_t i = 0; i < exchange->access_count; i++)
-		if (exchange->accesses[i].bytes > FEW_NUMBERS)
+		if (exchange->accesses[i].bytes > EXCHANGE_FEW_BYTES)
 			return false;
 	return true;
 }

@@ -4,10 +4,9 @@
  * what an earlier one did.
  */
 #include "layer_assign.h"
+#include "timeline/constants.h"
 
 #include <string.h>
-
-#define MOST_BETWEEN 6 /* steps between the two products of an attention: scale, mask, softmax, dropout */
 
 static const struct flow *flow_of(const struct layer_assign *assign, uint32_t step)
 {
@@ -159,11 +158,11 @@ enum layer_special layer_special(const struct layer_assign *assign, uint32_t ste
 {
 	*layer = LAYER_NONE;
 	if (is_attention(assign, step)) {
-		*layer = attention_before(assign, step, MOST_BETWEEN);
+		*layer = attention_before(assign, step, ATTENTION_MOST_BETWEEN);
 		return LAYER_IS_ATTENTION;
 	}
 	if (strstr(layer_function(assign, step)->name, "Softmax")) {
-		*layer = attention_before(assign, step, MOST_BETWEEN / 2);
+		*layer = attention_before(assign, step, ATTENTION_MOST_BETWEEN / 2);
 		return *layer == LAYER_NONE ? LAYER_IS_PLAIN : LAYER_IS_ATTENTION;
 	}
 	return is_sum(assign, step) ? LAYER_IS_SUM : LAYER_IS_PLAIN;

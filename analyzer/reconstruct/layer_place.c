@@ -6,11 +6,10 @@
 #include "align.h"
 #include "layer_assign.h"
 #include "sequence.h"
+#include "timeline/constants.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define LEAST_ALIKE 0.75 /* share of the computations of both iterations that must have a partner */
 
 /* An iteration's computations. */
 struct cores {
@@ -100,7 +99,7 @@ static void place_iteration(struct placing *placing, const struct iteration *ite
 	size_t most;
 
 	take(placing, item, &placing->own);
-	most = (size_t)((1 - LEAST_ALIKE) * (double)(placing->own.count + placing->other.count));
+	most = (size_t)((1 - PLACE_LEAST_ALIKE) * (double)(placing->own.count + placing->other.count));
 	places = mem_alloc(placing->own.count, sizeof(*places));
 	if (align((struct align_keys){placing->own.keys, placing->own.count},
 		    (struct align_keys){placing->other.keys, placing->other.count}, most, places)) {

@@ -11,6 +11,7 @@
 #define RECONSTRUCT_PACE_H
 
 #include "phase.h"
+#include "timeline/constants.h"
 
 struct pace {
 	uint32_t operation; /* that tells the steps, without addresses; valid if count > 0 */
@@ -43,10 +44,6 @@ struct pace_steps {
 	size_t longest[3];         /* steps, the longest first; as many as are slow */
 	double longest_ns[3];
 };
-
-#define PACE_SLOW 1.5 /* times the median */
-#define PACE_FEW 0.25 /* of the steps, at most */
-#define PACE_LEAST 5  /* steps: of fewer nothing is said */
 
 /* False: there are too few to tell. Steps across a pause of the recording do not count. */
 bool pace_steps(const struct pace *pace, const struct timeline_process *process, struct pace_steps *steps);

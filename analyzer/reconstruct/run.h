@@ -6,6 +6,7 @@
 #include "base/progress.h"
 #include "base/table.h"
 #include "timeline/timeline_sample.h"
+#include "timeline/constants.h"
 
 #include <regex.h>
 
@@ -17,8 +18,6 @@ struct run {
 	bool rule_from_file; /* a file beside the traces says where iterations are */
 	const char **unread; /* files that could not be read, one sentence each; NULL at the end */
 };
-
-#define RUN_SURE 0.9 /* confidence of the iterations below which there is a warning */
 
 struct run_options {
 	size_t skip; /* usual iterations at the begin that are left out */

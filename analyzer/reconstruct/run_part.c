@@ -1,7 +1,6 @@
 /* Which part of a long run holds the steps that are asked for: see run_job.h. */
 #include "run_job.h"
-
-#define AROUND 2 /* steps: those at the edges of what is read are left out */
+#include "timeline/constants.h"
 
 bool run_is_sampled(const struct run *run)
 {
@@ -25,8 +24,8 @@ static struct timeline_stretch stretch_of(
 {
 	const struct timeline_process *process = &analysis->timeline.processes[worker->worker->process];
 	const struct pace *pace = &worker->pace;
-	const int64_t from = first - (int64_t)pace->before - AROUND,
-		      to = last - (int64_t)pace->before + 1 + AROUND;
+	const int64_t from = first - (int64_t)pace->before - PART_AROUND,
+		      to = last - (int64_t)pace->before + 1 + PART_AROUND;
 
 	return (struct timeline_stretch){from < 0 ? INT64_MIN : wall_ns(process, pace->begin_ns[from]),
 		to >= (int64_t)pace->count ? INT64_MAX : wall_ns(process, pace->begin_ns[to])};

@@ -2,6 +2,7 @@
 #include "base/table.h"
 #include "run_job.h"
 #include "trace/losses.h"
+#include "timeline/constants.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -151,9 +152,6 @@ static void warn_of_iterations(struct texts *texts, struct run *run)
 				   run->label, list->confidence * 100));
 }
 
-#define LEAST_GATHERED 65536 /* bytes: less is a loss, a length, a count */
-#define FEW_GATHERS 3        /* of an iteration */
-
 /* All-gathers of the iteration that layers were found in. */
 static size_t count_gathers(const struct analysis *analysis, const struct analysis_worker *worker)
 {
@@ -190,7 +188,7 @@ static void warn_of_gathers(struct texts *texts, struct run *run)
 					     ? 0
 					     : count_gathers(analysis, worker);
 
-		if (count < FEW_GATHERS || count <= worker->layers.followed_gathers)
+		if (count < LEAST_GATHERS || count <= worker->layers.followed_gathers)
 			continue;
 		add(texts,
 			arena_format(&analysis->timeline.arena,

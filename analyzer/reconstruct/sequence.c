@@ -2,6 +2,7 @@
 #include "sequence.h"
 #include "base/lookup.h"
 #include "trace/trace.h"
+#include "timeline/constants.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -182,8 +183,6 @@ static bool is_framed(const struct thread_frames *thread)
 	return 3 * (uint64_t)thread->framed >= thread->members;
 }
 
-#define LEAST_TURNS 2 /* behind a thread in Python's code: those that compile have their work at first */
-
 /* A thread that never is in Python's code, and takes turns with one that is, runs the backward pass:
  * autograd's. */
 static void mark_threads(struct build *build)
@@ -202,12 +201,10 @@ static void mark_threads(struct build *build)
 	for (size_t i = 1; i < sequence->count; i++)
 		thread_of(build, i)->turns += is_framed(thread_of(build, i - 1));
 	for (size_t i = 0; i < sequence->count; i++)
-		if (!is_framed(thread_of(build, i)) && thread_of(build, i)->turns >= LEAST_TURNS &&
+		if (!is_framed(thread_of(build, i)) && thread_of(build, i)->turns >= SEQUENCE_LEAST_TURNS &&
 			!(sequence->marks[i] & SEQUENCE_UPDATE))
 			sequence->marks[i] = SEQUENCE_BACKWARD;
 }
-
-#define PURE 0.95 /* share of a class's members that are labelled updates where all of them count */
 
 /*
  * A label is that of the operation's first call, and its kernel may be another's too: an update counts where
@@ -228,7 +225,7 @@ static void settle_updates(struct sequence *sequence)
 			     (i + 1 < sequence->count && labels[i + 1]) +
 			     (i + 2 < sequence->count && labels[i + 2]);
 
-		if (labels[i] && updates[class] < PURE * sequence->totals[class] && around < 3)
+		if (labels[i] && updates[class] < SEQUENCE_PURE * sequence->totals[class] && around < 3)
 			sequence->marks[i] &= (uint8_t)~SEQUENCE_UPDATE;
 	}
 	free(updates);

@@ -5,12 +5,11 @@
 #include "trace/losses.h"
 #include "timeline_join.h"
 #include "timeline_read.h"
+#include "constants.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define PAIR_MOST_NS 100000 /* that a pair of events takes by itself: else it was not that */
 
 static const char *keep(struct timeline *timeline, const char *text)
 {

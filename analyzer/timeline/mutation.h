@@ -1,0 +1,21 @@
+/*
+ * Whether a test would notice that a rule or a constant of the reconstruction is wrong: a build with PM_MUTATION, which nobody but
+ * tests/mutation uses, takes one from the environment. PM_MUTATE is "rule KEY", which is then never applied, or "constant NAME
+ * FACTOR". In every other build nothing is off, and costs nothing.
+ */
+#ifndef TIMELINE_MUTATION_H
+#define TIMELINE_MUTATION_H
+
+#include <stdbool.h>
+
+#ifdef PM_MUTATION
+bool mutation_is_off(const char *rule);
+#else
+static inline bool mutation_is_off(const char *rule)
+{
+	(void)rule;
+	return false;
+}
+#endif
+
+#endif
