@@ -5,6 +5,7 @@
  */
 #include "iteration_find.h"
 #include "iteration_search.h"
+#include "rule.h"
 #include "timeline/constants.h"
 
 #include <stdlib.h>
@@ -298,8 +299,6 @@ static void respect_windows(struct iteration_finder *finder)
 	finder->piece_count = kept;
 }
 
-/* A cut by updates that the flow of data tells is doubted where less than this repeats. */
-
 /* The share of the pieces' computations that are in usual ones; what was stripped off does not count. */
 static double usual_share(const struct iteration_finder *finder)
 {
@@ -375,7 +374,7 @@ static void search_both(
 
 	sequence_init(sequence, finder->model, finder->worker, false);
 	iteration_search(search, sequence);
-	if (search->confidence >= CUT_SURE)
+	if (search->confidence >= CUT_SURE || !rule_is_on(RULE_ITERATION_SIZES))
 		return;
 	sequence_init(&sized, finder->model, finder->worker, true);
 	iteration_search(&other, &sized);
@@ -428,20 +427,23 @@ void iteration_cut_sequence(struct iteration_finder *finder)
 {
 	double share;
 
-	if (iteration_cut_framework(finder) || iteration_cut_programs(finder)) {
+	if ((rule_is_on(RULE_ITERATION_OPTIMIZER) && iteration_cut_framework(finder)) ||
+		(rule_is_on(RULE_ITERATION_PROGRAMS) && iteration_cut_programs(finder))) {
 		finder->source = ITERATION_BY_OPTIMIZER;
 		iteration_settle_pieces(finder);
 		iteration_judge_pieces(finder, ITERATION_BY_OPTIMIZER);
 		iteration_settle_pieces(finder);
 		return;
 	}
-	cut_by_updates(finder);
+	if (rule_is_on(RULE_ITERATION_UPDATES))
+		cut_by_updates(finder);
 	finder->source = ITERATION_BY_UPDATES;
 	iteration_settle_pieces(finder);
 	share = usual_share(finder);
 	if (share >= CUT_DOUBTFUL && finder->piece_count > CUT_FEW_PIECES)
 		return;
-	cut_by_search(finder, finder->piece_count ? share + CUT_MUCH_SURER : 0);
+	if (rule_is_on(RULE_ITERATION_SEARCH))
+		cut_by_search(finder, finder->piece_count ? share + CUT_MUCH_SURER : 0);
 	if (finder->piece_count == 0 &&
 		finder->timeline->processes[finder->worker->process].window_count == 1) {
 		iteration_add_piece(finder, 0, finder->worker->call_count);
@@ -477,11 +479,11 @@ void iteration_cut(struct iteration_finder *finder)
 {
 	struct iteration_operation *known;
 
-	if (iteration_cut_by_rule(finder)) {
+	if (rule_is_on(RULE_ITERATION_USER) && iteration_cut_by_rule(finder)) {
 		hash_all(finder);
 		return;
 	}
-	if (iteration_cut_steps(finder)) {
+	if (rule_is_on(RULE_ITERATION_MARKERS) && iteration_cut_steps(finder)) {
 		finder->source = ITERATION_BY_STEPS;
 		iteration_cut_every(finder);
 		hash_all(finder);
@@ -489,7 +491,7 @@ void iteration_cut(struct iteration_finder *finder)
 	}
 	known = copy_known(finder);
 	iteration_cut_sequence(finder);
-	if (finder->source != ITERATION_BY_OPTIMIZER)
+	if (finder->source != ITERATION_BY_OPTIMIZER && rule_is_on(RULE_ITERATION_RANGES))
 		iteration_prefer_ranges(finder, known);
 	free(known);
 	if (iteration_cut_every(finder))

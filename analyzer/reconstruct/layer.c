@@ -4,6 +4,7 @@
  */
 #include "layer_assign.h"
 #include "parameter_version.h"
+#include "rule.h"
 #include "trace/trace.h"
 
 #include <stdlib.h>
@@ -453,16 +454,20 @@ void layer_find(const struct worker_model *model, const struct worker *worker,
 	assign.owners = mem_alloc(assign.graph.parameter_count, sizeof(*assign.owners));
 	for (size_t i = 0; i < assign.graph.parameter_count; i++)
 		assign.owners[i] = LAYER_NONE;
-	if (libraries_update(&assign.graph) || !layer_flow(&assign, iterations)) {
+	if (libraries_update(&assign.graph) || !rule_is_on(RULE_FLOW) || !layer_flow(&assign, iterations)) {
 		layer_passes(&assign);
 		layer_steps(&assign);
-		layer_again(&assign);
+		if (rule_is_on(RULE_RECOMPUTED))
+			layer_again(&assign);
 	}
-	layer_modules(&assign);
-	layer_framework(&assign);
+	if (rule_is_on(RULE_MODULE_NAMES))
+		layer_modules(&assign);
+	if (rule_is_on(RULE_FRAMEWORK))
+		layer_framework(&assign);
 	count_elements(&assign);
 	set_roles(&assign);
-	layer_place_cores(model, worker, iterations, list);
+	if (rule_is_on(RULE_ALIGNED))
+		layer_place_cores(model, worker, iterations, list);
 	free(assign.recurs);
 	free(assign.passes);
 	free(assign.anchors);

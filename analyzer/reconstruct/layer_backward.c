@@ -4,6 +4,7 @@
  * gradient of what its forward call read.
  */
 #include "layer_assign.h"
+#include "rule.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -136,7 +137,7 @@ static uint32_t last_unmatched(const struct layer_assign *assign, const bool *ma
 
 /* Where no update tells which gradient is whose: the forward call of the same input, or of the same output's
  * gradient. */
-static uint32_t by_operands(const struct layer_assign *assign, uint32_t step)
+static uint32_t operand_layer(const struct layer_assign *assign, uint32_t step)
 {
 	const struct flow *flow = flow_of(assign, step);
 	const struct flow_access *x = layer_labelled(flow, "x_ptr"), *dy = layer_labelled(flow, "dy_ptr");
@@ -177,79 +178,126 @@ static void extend_chain(
 				(struct layer_gradient){flow->accesses[i].address, of};
 }
 
-/* The layer of a step that belongs to this forward step; notes what its results are the gradients of. */
-static uint32_t partner_layer(
-	struct layer_assign *assign, struct layer_gradients *gradients, uint32_t step, uint32_t forward)
+/* Of a function that goes back to the data alone, not to weights or a bias. */
+static bool is_of_data(const struct flow *flow)
 {
-	const struct flow *flow = flow_of(assign, step);
+	return flow->kind == PM_KIND_BACKWARD && !layer_labelled(flow, "db_ptr") && !layer_labelled(flow, "dw_ptr");
+}
+
+/* A step with what is known of gradients before it. */
+struct going_back {
+	struct layer_assign *assign;
+	struct layer_gradients *gradients;
+	uint32_t step;
+};
+
+/* Each answers the layer of the step and notes why and what its results are the gradients of, or LAYER_NONE. */
+
+static uint32_t by_parameter(const struct going_back *back)
+{
+	struct layer_assign *assign = back->assign;
+	const uint32_t step = back->step, p = written_gradient(assign, step);
+	uint64_t parameter;
+	uint32_t layer = layer_owner(assign, step, &parameter), forward;
+	bool reads = parameter != 0;
+
+	layer_by(assign, step, LAYER_RULE_PARAMETER, GRAPH_NONE, parameter);
+	if (p != GRAPH_NONE && assign->owners[p] != LAYER_NONE) {
+		layer = assign->owners[p];
+		reads = reads || layer_labelled(flow_of(assign, step), "dx_ptr");
+		layer_by(assign, step, LAYER_RULE_GRADIENT, GRAPH_NONE, assign->graph.parameters[p].address);
+	}
+	if (layer == LAYER_NONE || !reads)
+		return layer;
+	forward = parameter_step(assign, layer, step);
+	if (forward != GRAPH_NONE)
+		extend_chain(assign, back->gradients, step, layer_data_producer(assign, forward));
+	return layer;
+}
+
+/* The layer of the forward step that the step belongs to, by a rule. */
+static uint32_t partner_layer(const struct going_back *back, uint32_t forward, enum layer_rule rule)
+{
+	struct layer_assign *assign = back->assign;
 	uint32_t addend;
 
-	if (flow->kind == PM_KIND_BACKWARD && !layer_labelled(flow, "db_ptr") &&
-		!layer_labelled(flow, "dw_ptr") && layer_same_family(assign, step, forward)) {
-		gradients->matched[forward] = true;
-		extend_chain(assign, gradients, step, layer_data_producer(assign, forward));
+	if (forward == GRAPH_NONE || assign->layers[forward] == LAYER_NONE)
+		return LAYER_NONE;
+	layer_by(assign, back->step, rule, forward, 0);
+	if (is_of_data(flow_of(assign, back->step)) && layer_same_family(assign, back->step, forward)) {
+		back->gradients->matched[forward] = true;
+		extend_chain(assign, back->gradients, back->step, layer_data_producer(assign, forward));
 		return assign->layers[forward];
 	}
 	/* A gradient of an elementwise step is still the gradient of that step's result, unless it says more;
 	 * so is that of an activation which is part of the step. */
-	addend = addend_layer(assign, step);
-	extend_chain(assign, gradients, step, forward);
+	addend = rule_is_on(RULE_BACKWARD_ADDEND) ? addend_layer(assign, back->step) : LAYER_NONE;
+	extend_chain(assign, back->gradients, back->step, forward);
 	if (addend != LAYER_NONE)
-		layer_by(assign, step, LAYER_RULE_ADDEND, GRAPH_NONE, 0);
+		layer_by(assign, back->step, LAYER_RULE_ADDEND, GRAPH_NONE, 0);
 	return addend != LAYER_NONE ? addend : assign->layers[forward];
 }
+
+static uint32_t by_partner(const struct going_back *back)
+{
+	return partner_layer(back, partner(back->assign, back->step), LAYER_RULE_PARTNER);
+}
+
+static uint32_t by_chain(const struct going_back *back)
+{
+	return partner_layer(back, chained(back->assign, back->gradients, back->step), LAYER_RULE_CHAIN);
+}
+
+static uint32_t by_family(const struct going_back *back)
+{
+	if (!is_of_data(flow_of(back->assign, back->step)))
+		return LAYER_NONE;
+	return partner_layer(back, last_unmatched(back->assign, back->gradients->matched, back->step), LAYER_RULE_PARTNER);
+}
+
+static uint32_t by_operands(const struct going_back *back)
+{
+	layer_by(back->assign, back->step, LAYER_RULE_PARTNER, GRAPH_NONE, 0);
+	return operand_layer(back->assign, back->step);
+}
+
+/* The loss's gradient: made of the last result. */
+static uint32_t by_result(const struct going_back *back)
+{
+	struct layer_assign *assign = back->assign;
+	const uint32_t forward = layer_data_producer(assign, back->step);
+	const uint32_t layer = forward != GRAPH_NONE ? assign->layers[forward] : LAYER_NONE;
+
+	if (layer == LAYER_NONE)
+		return LAYER_NONE;
+	layer_by(assign, back->step, LAYER_RULE_SOURCE, forward, 0);
+	extend_chain(assign, back->gradients, back->step,
+		assign->specials[layer] == LAYER_IS_LOSS ? layer_data_producer(assign, forward) : forward);
+	return layer;
+}
+
+static const struct backward_rule {
+	enum rule rule;
+	uint32_t (*find)(const struct going_back *back);
+} backward_rules[] = {
+	{RULE_BACKWARD_PARAMETER, by_parameter},
+	{RULE_BACKWARD_PARTNER, by_partner},
+	{RULE_BACKWARD_CHAIN, by_chain},
+	{RULE_BACKWARD_UNMATCHED, by_family},
+	{RULE_BACKWARD_OPERANDS, by_operands},
+	{RULE_BACKWARD_LOSS, by_result},
+};
 
 uint32_t layer_backward(
 	struct layer_assign *assign, struct layer_gradients *gradients, uint32_t step, uint32_t current)
 {
-	const struct flow *flow = flow_of(assign, step);
-	uint32_t p = written_gradient(assign, step), layer, forward;
-	enum layer_rule rule;
-	uint64_t parameter;
-	bool reads;
+	const struct going_back back = {assign, gradients, step};
 
-	layer = layer_owner(assign, step, &parameter);
-	reads = parameter != 0;
-	layer_by(assign, step, LAYER_RULE_PARAMETER, GRAPH_NONE, parameter);
-	if (p != GRAPH_NONE && assign->owners[p] != LAYER_NONE) {
-		layer = assign->owners[p];
-		reads = reads || layer_labelled(flow, "dx_ptr");
-		layer_by(assign, step, LAYER_RULE_GRADIENT, GRAPH_NONE, assign->graph.parameters[p].address);
-	}
-	if (layer != LAYER_NONE) {
-		forward = parameter_step(assign, layer, step);
-		if (reads && forward != GRAPH_NONE)
-			extend_chain(assign, gradients, step, layer_data_producer(assign, forward));
-		return layer;
-	}
-	forward = partner(assign, step);
-	rule = LAYER_RULE_PARTNER;
-	if (forward == GRAPH_NONE) {
-		forward = chained(assign, gradients, step);
-		rule = LAYER_RULE_CHAIN;
-	}
-	if (forward == GRAPH_NONE && flow->kind == PM_KIND_BACKWARD && !layer_labelled(flow, "db_ptr") &&
-		!layer_labelled(flow, "dw_ptr")) {
-		forward = last_unmatched(assign, gradients->matched, step);
-		rule = LAYER_RULE_PARTNER;
-	}
-	if (forward != GRAPH_NONE && assign->layers[forward] != LAYER_NONE) {
-		layer_by(assign, step, rule, forward, 0);
-		return partner_layer(assign, gradients, step, forward);
-	}
-	layer = by_operands(assign, step);
-	layer_by(assign, step, LAYER_RULE_PARTNER, GRAPH_NONE, 0);
-	if (layer != LAYER_NONE)
-		return layer;
-	/* The loss's gradient: made of the last result. */
-	forward = layer_data_producer(assign, step);
-	if (forward != GRAPH_NONE && assign->layers[forward] != LAYER_NONE) {
-		layer = assign->layers[forward];
-		layer_by(assign, step, LAYER_RULE_SOURCE, forward, 0);
-		extend_chain(assign, gradients, step,
-			assign->specials[layer] == LAYER_IS_LOSS ? layer_data_producer(assign, forward)
-								 : forward);
-		return layer;
+	for (size_t i = 0; i < sizeof(backward_rules) / sizeof(*backward_rules); i++) {
+		const uint32_t layer = rule_is_on(backward_rules[i].rule) ? backward_rules[i].find(&back) : LAYER_NONE;
+
+		if (layer != LAYER_NONE)
+			return layer;
 	}
 	layer_by(assign, step, LAYER_RULE_PREVIOUS, GRAPH_NONE, 0);
 	return current;

@@ -6,6 +6,7 @@
  * themselves.
  */
 #include "layer_assign.h"
+#include "rule.h"
 #include "trace/trace.h"
 #include "timeline/constants.h"
 
@@ -82,7 +83,8 @@ static void find_anchors(struct layer_assign *assign)
 
 		if (graph->steps[i].update)
 			continue;
-		if (flow->kind == PM_KIND_FORWARD || flow->kind == PM_KIND_BACKWARD) {
+		if (rule_is_on(RULE_PASS_FUNCTION) &&
+			(flow->kind == PM_KIND_FORWARD || flow->kind == PM_KIND_BACKWARD)) {
 			bool forward =
 				flow->kind == PM_KIND_FORWARD || layer_repeated(assign, i) != GRAPH_NONE;
 
@@ -91,11 +93,11 @@ static void find_anchors(struct layer_assign *assign)
 		}
 		if (flow->kind != PM_KIND_COMPUTE)
 			continue;
-		if (writes_gradient(assign, i)) {
+		if (rule_is_on(RULE_PASS_GRADIENT) && writes_gradient(assign, i)) {
 			set_anchor(assign, i, LAYER_BACKWARD, LAYER_RULE_GRADIENT);
 			continue;
 		}
-		for (uint32_t j = 0; j < flow->access_count && !assign->anchors[i]; j++) {
+		for (uint32_t j = 0; j < flow->access_count && !assign->anchors[i] && rule_is_on(RULE_PASS_MANNER); j++) {
 			uint32_t p = flow->accesses[j].mode == FLOW_READ
 					     ? graph_parameter(graph, flow->accesses[j].address)
 					     : GRAPH_NONE;
@@ -220,7 +222,7 @@ void layer_passes(struct layer_assign *assign)
 	uint32_t last = 0; /* behind the last anchor */
 
 	find_anchors(assign);
-	if (pass_by_threads(assign))
+	if (rule_is_on(RULE_PASS_THREADS) && pass_by_threads(assign))
 		return;
 	for (uint32_t i = 0; i <= graph->step_count; i++) {
 		enum layer_pass here = LAYER_UNKNOWN;
@@ -231,10 +233,12 @@ void layer_passes(struct layer_assign *assign)
 			here = assign->passes[i];
 		}
 		if (before == LAYER_FORWARD && here == LAYER_BACKWARD) {
-			split_loss(assign, last, i);
+			if (rule_is_on(RULE_PASS_USED))
+				split_loss(assign, last, i);
 		} else if (before == LAYER_BACKWARD && here == LAYER_UNKNOWN) {
-			fill_end(assign, last);
-		} else {
+			if (rule_is_on(RULE_PASS_END))
+				fill_end(assign, last);
+		} else if (rule_is_on(RULE_PASS_BETWEEN)) {
 			enum layer_pass fill = before == LAYER_UNKNOWN ? here : before;
 
 			for (uint32_t j = last; j < i; j++)

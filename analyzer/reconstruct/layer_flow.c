@@ -4,6 +4,7 @@
  * a library's computation.
  */
 #include "layer_flow.h"
+#include "rule.h"
 #include "timeline/constants.h"
 
 #include <stdlib.h>
@@ -295,17 +296,17 @@ bool flow_parameters(struct flow_work *work, const struct iteration_list *iterat
 	if (work->shard_count) {
 		work->parameter_count = mark_shards(work);
 	} else {
-		work->parameter_count = flow_mark_copied(work, false);
-		if (work->parameter_count < 8)
+		work->parameter_count = rule_is_on(RULE_COPIED) ? flow_mark_copied(work, false) : 0;
+		if (work->parameter_count < COPIED_LEAST && rule_is_on(RULE_COPIED_INSIDE))
 			work->parameter_count += flow_mark_copied(work, true);
-		if (!are_updated(work))
+		if (rule_is_on(RULE_UPDATED_ROWS) && !are_updated(work))
 			work->parameter_count = mark_updated(work);
 	}
 	work->assign->list->updates = flow_count_updates(work);
 	/* what libraries read alone may be parts of activations: weights are believed where there is an
 	 * update of them */
-	if (!work->shard_count && flow_find_named_update(work) && (weights = mark_weights(work)) > 0) {
-		work->gathered = mark_gathered(work, weights);
+	if (!work->shard_count && rule_is_on(RULE_READ_WEIGHTS) && flow_find_named_update(work) && (weights = mark_weights(work)) > 0) {
+		work->gathered = rule_is_on(RULE_GATHERED_BLOCK) ? mark_gathered(work, weights) : 0;
 		work->parameter_count = weights + work->gathered;
 		if (!are_arguments_of_updates(work))
 			work->assign->list->doubt = LAYER_WEIGHTS_ALONE;

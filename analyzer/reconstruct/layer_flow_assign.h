@@ -23,6 +23,9 @@ static inline void flow_by(
 		parameter != FLOW_NOWHERE ? a->work->places[parameter].address : 0);
 }
 
+/* The layers of the steps of a pass, by the rules in their order (layer_flow_assign.c). */
+void flow_place_pass(struct flow_assigning *a);
+
 /* Which steps of updates serve a parameter: its place, and its number in the graph (layer_flow_service.c). */
 void flow_add_services(struct flow_work *work, uint32_t place, uint32_t number);
 

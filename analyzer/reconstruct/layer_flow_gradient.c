@@ -3,6 +3,7 @@
  * same for all of them.
  */
 #include "layer_flow.h"
+#include "rule.h"
 
 #include <stdlib.h>
 
@@ -191,14 +192,14 @@ void flow_gradients(struct flow_work *work, uint32_t turn)
 	for (uint32_t p = 0; p < work->place_count; p++)
 		work->places[p].gradient_of = FLOW_NOWHERE;
 	for (uint32_t p = 0; p < work->place_count; p++) {
-		uint32_t gradient = of_parameter[p];
+		uint32_t gradient = rule_is_on(RULE_GRADIENT_BESIDE) ? of_parameter[p] : FLOW_NOWHERE;
 
-		if (gradient == FLOW_NOWHERE && state_of[p] != FLOW_NOWHERE)
+		if (gradient == FLOW_NOWHERE && state_of[p] != FLOW_NOWHERE && rule_is_on(RULE_GRADIENT_STATE))
 			gradient = of_state[state_of[p]];
 		if (gradient != FLOW_NOWHERE && work->places[gradient].gradient_of == FLOW_NOWHERE)
 			work->places[gradient].gradient_of = p;
 	}
-	if (work->update_end - work->update_begin < work->parameter_count)
+	if (work->update_end - work->update_begin < work->parameter_count && rule_is_on(RULE_GRADIENT_BLOCKS))
 		pair_blocks(work, &before);
 	free(before.last);
 	free(of_parameter);

@@ -1,5 +1,6 @@
 /* Steps before the update that are of no pass. */
 #include "layer_flow.h"
+#include "rule.h"
 
 #include <stdlib.h>
 
@@ -108,7 +109,8 @@ static void leave_out_others(const struct flow_work *work)
 		touched[work->touches[t].place]++;
 	for (uint32_t i = work->begin; i < work->update_begin; i++) {
 		where = step_on(work, where, i);
-		if (leads_nowhere(work, i, touched) || clears(work, i, where)) {
+		if ((rule_is_on(RULE_OUTSIDE_COPIES) && leads_nowhere(work, i, touched)) ||
+			(rule_is_on(RULE_OUTSIDE_CLEARS) && clears(work, i, where))) {
 			assign->passes[i] = LAYER_UNKNOWN;
 			assign->layers[i] = LAYER_NONE;
 		}
@@ -118,7 +120,7 @@ static void leave_out_others(const struct flow_work *work)
 
 void flow_leave_out(const struct flow_work *work, const bool *fixed)
 {
-	if (work->begin == 0)
+	if (work->begin == 0 && rule_is_on(RULE_OUTSIDE_EXCHANGES))
 		leave_out_exchanges(work, fixed);
 	leave_out_others(work);
 }

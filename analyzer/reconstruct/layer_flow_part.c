@@ -3,6 +3,7 @@
  * the optimizer goes through the model more than once (SAM, LBFGS).
  */
 #include "layer_flow.h"
+#include "rule.h"
 #include "sequence.h"
 #include "timeline/constants.h"
 
@@ -104,9 +105,11 @@ static bool find_several(struct flow_work *work)
 	}
 	if (work->part_count < 2)
 		return false;
-	grow_by_functions(work);
+	if (rule_is_on(RULE_UPDATES_CALLER))
+		grow_by_functions(work);
 	keep_updated(work);
-	add_last(work);
+	if (rule_is_on(RULE_UPDATES_LAST_PASSES))
+		add_last(work);
 	return true;
 }
 
@@ -125,25 +128,37 @@ static bool find_with(struct flow_work *work, bool (*find_updates)(struct flow_w
 	work->part_count = 0;
 	if (!find_updates(work))
 		return false;
-	flow_touch_blocks(work);
+	if (rule_is_on(RULE_BLOCK_TOUCHES))
+		flow_touch_blocks(work);
 	flow_hide_updates(work);
 	return work->parameter_count > 0 && flow_turn(work);
 }
 
+struct update_rule {
+	enum rule rule;
+	bool (*find)(struct flow_work *work);
+};
+
 bool flow_find_passes(struct flow_work *work)
 {
-	static bool (*const finders[])(struct flow_work *) = {find_several, flow_find_spread, find_one};
+	static const struct update_rule rules[] = {
+		{RULE_UPDATES_SEVERAL, find_several},
+		{RULE_UPDATES_SPREAD, flow_find_spread},
+		{RULE_UPDATES_ONE, find_one},
+	};
 	struct flow_place *places = mem_alloc(work->place_count, sizeof(*places));
 	const uint32_t parameter_count = work->parameter_count;
 	bool found = false;
 
 	memcpy(places, work->places, work->place_count * sizeof(*places));
-	for (size_t i = 0; i < sizeof(finders) / sizeof(*finders) && !found; i++) {
+	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules) && !found; i++) {
+		if (!rule_is_on(rules[i].rule))
+			continue;
 		flow_forget_updates(work);
 		memcpy(work->places, places, work->place_count * sizeof(*places));
 		work->parameter_count = parameter_count;
-		found = find_with(work, finders[i]);
-		if (found && finders[i] != find_one)
+		found = find_with(work, rules[i].find);
+		if (found && rules[i].rule != RULE_UPDATES_ONE)
 			work->assign->list->updates = 1; /* that there are more puts nothing in doubt */
 	}
 	free(places);

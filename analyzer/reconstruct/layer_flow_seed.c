@@ -3,6 +3,7 @@
  * filled or received, or by the threads.
  */
 #include "layer_flow.h"
+#include "rule.h"
 #include "timeline/constants.h"
 
 #include <stdlib.h>
@@ -34,7 +35,7 @@ static bool is_seed(const struct flow_work *work, uint32_t step)
 		return false;
 	place = flow_touch_of(work, step, 0)->place;
 	return !work->places[place].parameter &&
-	       (flow_is_fill(work, step) || !flow_is_touched(work, place, step > 10 ? step - 10 : 0, step));
+	       (flow_is_fill(work, step) || !flow_is_touched(work, place, step > SEED_NEW ? step - SEED_NEW : 0, step));
 }
 
 uint16_t flow_thread(const struct flow_work *work, uint32_t step)
@@ -170,23 +171,54 @@ static uint32_t find_own_seed(const struct flow_work *work, uint32_t low, uint32
 	const uint32_t compared = find_compared(work, low, high);
 
 	if (seed == FLOW_NOWHERE || compared == FLOW_NOWHERE || compared < seed ||
-		!is_common_fill(work, seed, low))
+		!rule_is_on(RULE_START_COMMON_FILLS) || !is_common_fill(work, seed, low))
 		return seed;
 	return flow_find_seed(work, compared, high);
 }
 
-enum flow_start flow_starts_back(const struct flow_work *work, uint32_t low, uint32_t high)
+static uint32_t find_filled_seed(const struct flow_work *work, uint32_t low, uint32_t high)
 {
 	const uint32_t seed = find_own_seed(work, low, high);
 
-	if (flow_find_handed_over(work, low, high) != FLOW_NOWHERE)
-		return FLOW_START_HANDED_OVER;
-	if (seed != FLOW_NOWHERE && flow_is_fill(work, seed))
-		return FLOW_START_SEED;
-	if (find_received(work, low, high) != FLOW_NOWHERE)
-		return FLOW_START_RECEIVED;
-	if (find_returned(work, low, high) != FLOW_NOWHERE)
-		return FLOW_START_RETURNED;
+	return seed != FLOW_NOWHERE && flow_is_fill(work, seed) ? seed : FLOW_NOWHERE;
+}
+
+static uint32_t find_after_return(const struct flow_work *work, uint32_t low, uint32_t high)
+{
+	const uint32_t returned = find_returned(work, low, high);
+
+	return returned != FLOW_NOWHERE ? behind_results(work, returned + 1, high) : FLOW_NOWHERE;
+}
+
+/* What a backward pass starts with, the surest first, and the first step of it between two; FLOW_NOWHERE: it is not there. */
+static const struct start_rule {
+	enum rule rule;
+	enum flow_start start;
+	uint32_t (*find)(const struct flow_work *work, uint32_t low, uint32_t high);
+} start_rules[] = {
+	{RULE_START_THREAD, FLOW_START_HANDED_OVER, flow_find_handed_over},
+	{RULE_START_SEED, FLOW_START_SEED, find_filled_seed},
+	{RULE_START_RECEIVED, FLOW_START_RECEIVED, find_received},
+	{RULE_START_RETURNED, FLOW_START_RETURNED, find_after_return},
+};
+
+static enum flow_start find_start(const struct flow_work *work, uint32_t low, uint32_t high, uint32_t *step)
+{
+	for (size_t i = 0; i < sizeof(start_rules) / sizeof(*start_rules); i++) {
+		*step = rule_is_on(start_rules[i].rule) ? start_rules[i].find(work, low, high) : FLOW_NOWHERE;
+		if (*step != FLOW_NOWHERE)
+			return start_rules[i].start;
+	}
+	return FLOW_START_UNSEEN;
+}
+
+enum flow_start flow_starts_back(const struct flow_work *work, uint32_t low, uint32_t high)
+{
+	uint32_t step;
+	const enum flow_start start = find_start(work, low, high, &step);
+
+	if (start != FLOW_START_UNSEEN || !rule_is_on(RULE_START_COMPARED))
+		return start;
 	return find_compared(work, low, high) != FLOW_NOWHERE ? FLOW_START_COMPARED : FLOW_START_UNSEEN;
 }
 
@@ -198,29 +230,21 @@ enum flow_start flow_starts_back(const struct flow_work *work, uint32_t low, uin
  */
 uint32_t flow_place_turn(const struct flow_work *work, const struct flow_turns *turns, uint32_t end)
 {
-	const uint32_t low = turns->low, handed_over = flow_find_handed_over(work, low, turns->high);
-	const uint32_t seed = find_own_seed(work, low, turns->high);
-	const uint32_t received = find_received(work, low, turns->high);
-	const uint32_t returned = find_returned(work, low, turns->high);
+	const uint32_t low = turns->low;
 	uint32_t high = turns->high, inputs = 0, *last, turn;
 
-	if (handed_over != FLOW_NOWHERE)
-		return handed_over;
-	if (seed != FLOW_NOWHERE && flow_is_fill(work, seed))
-		return seed;
-	if (received != FLOW_NOWHERE)
-		return received;
-	if (returned != FLOW_NOWHERE)
-		return behind_results(work, returned + 1, high);
-	if (seed != FLOW_NOWHERE)
-		return seed;
+	if (find_start(work, low, high, &turn) != FLOW_START_UNSEEN)
+		return turn;
+	turn = find_own_seed(work, low, high);
+	if (turn != FLOW_NOWHERE)
+		return turn;
 	last = flow_last_touches(work, work->begin, end);
 	for (uint32_t p = 0; p < work->place_count; p++)
 		if (work->places[p].gradient_of != FLOW_NOWHERE && last[p] > low + 1 && last[p] - 1 < high)
 			high = last[p] - 1;
 	free(last);
 	turn = (low + 1 + high) / 2;
-	for (uint32_t i = low + 1; i < high; i++)
+	for (uint32_t i = low + 1; i < high && rule_is_on(RULE_START_COMPARED); i++)
 		if (touches_input(work, i) && inputs++ < 2)
 			turn = inputs == 2 ? i : i + 1;
 	return behind_results(work, turn, high);

@@ -3,6 +3,7 @@
  * which parameters are touched is reversed.
  */
 #include "layer_flow.h"
+#include "rule.h"
 #include "timeline/constants.h"
 
 #include <math.h>
@@ -226,15 +227,15 @@ static bool find_halves(const struct flow_work *work, const uint32_t *few, uint3
 	const uint32_t x = best.count ? choose_place(work, few, best.first, best.last) : 0;
 
 	/* two alone may be in that order by chance: then the pass must begin with a seed */
-	if (work->parameter_count >= TURN_LEAST_PARAMETERS && best.count >= 2 &&
+	if (rule_is_on(RULE_TURN_ORDER) && work->parameter_count >= TURN_LEAST_PARAMETERS && best.count >= 2 &&
 		best.score >= TURN_LEAST_ORDER * (double)best.count &&
 		(best.count > 2 || flow_find_seed(work, few[x - 1], few[x]) != FLOW_NOWHERE)) {
 		turn->low = few[x - 1];
 		turn->high = few[x];
 		return true;
 	}
-	return (most <= 1 && find_lone_turn(work, few, few_count, end, turn)) ||
-	       find_thread_turn(work, few, few_count, turn);
+	return (most <= 1 && rule_is_on(RULE_TURN_LONE) && find_lone_turn(work, few, few_count, end, turn)) ||
+	       (rule_is_on(RULE_TURN_THREAD) && find_thread_turn(work, few, few_count, turn));
 }
 
 /*
@@ -282,7 +283,7 @@ static uint32_t list_passes(
 	uint32_t count = 0, length;
 
 	for (uint32_t x = 0; x < few_count; x++)
-		if (begins_pass(work, few, x))
+		if (x == 0 || (rule_is_on(RULE_TURN_BATCHES) && begins_pass(work, few, x)))
 			turns[count++] = (struct flow_turns){.first = x, .end = few_count};
 	for (uint32_t k = 0; k + 1 < count; k++)
 		turns[k].end = turns[k + 1].first;
@@ -290,7 +291,7 @@ static uint32_t list_passes(
 	for (uint32_t k = 1; k < count; k++) {
 		const uint32_t other = turns[k].end - turns[k].first;
 
-		if (length < 2 || 10 * other < 9 * length || 9 * other > 10 * length) {
+		if (length < 2 || fabs((double)other - length) > PASS_MOST_APART * fmax(other, length)) {
 			turns[0].end = few_count;
 			return 1;
 		}
@@ -363,7 +364,7 @@ static void set_passes(struct flow_work *work, const uint32_t *few, const struct
 	uint32_t count, struct flow_part *part)
 {
 	flow_gradients(work, part->turn);
-	if (!work->spread)
+	if (!work->spread && rule_is_on(RULE_UPDATES_NORMS))
 		flow_begin_update(work, part);
 	part->first_pass = (uint32_t)work->pass_count;
 	part->pass_count = count;
@@ -388,7 +389,7 @@ static bool find_passes(
 	uint32_t count = list_passes(work, few, few_count, turns), together = 0;
 	bool found;
 
-	if (count == 1)
+	if (count == 1 && rule_is_on(RULE_TURN_STRETCHES))
 		together = flow_stretches(work, few, few_count, turns);
 	found = together > 0 || find_turns(work, few, few_count, turns, count);
 	/* where parts of the model take turns, one may have gone back for the last time long before the end
@@ -434,7 +435,8 @@ bool flow_turn(struct flow_work *work)
 	if (!found)
 		return false;
 	keep_forward(work);
-	flow_find_evaluations(work);
+	if (rule_is_on(RULE_EVALUATIONS))
+		flow_find_evaluations(work);
 	if (!work->shard_count)
 		flow_divide_blocks(work);
 	return work->parameter_count > 0;

@@ -5,6 +5,7 @@
  */
 #include "framework/framework.h"
 #include "layer_framework.h"
+#include "rule.h"
 #include "timeline/constants.h"
 
 #include <stdlib.h>
@@ -473,7 +474,8 @@ void layer_framework(struct layer_assign *assign)
 	for (uint32_t i = 0; i < count; i++)
 		a.words[i] = framework_word(framework, layer_captured_call(assign, assign->graph.steps[i].call));
 	find_anchors(&a);
-	find_evaluations(&a);
+	if (rule_is_on(RULE_FRAMEWORK_EVALUATIONS))
+		find_evaluations(&a);
 	note_told(&a);
 	set_passes(&a);
 	layer_join_modules(assign);
@@ -484,7 +486,8 @@ void layer_framework(struct layer_assign *assign)
 	set_backward_layers(&a);
 	set_update_layers(&a);
 	size_layers(&a);
-	layer_name_roots(assign->list);
+	if (rule_is_on(RULE_FRAMEWORK_ROOTS))
+		layer_name_roots(assign->list);
 	if (assign->list->count)
 		layer_sort(assign);
 	free(a.words);

@@ -3,6 +3,7 @@
  * because they are there, because they were copied there, or because a layer's backward calls wrote it.
  */
 #include "layer_assign.h"
+#include "rule.h"
 #include "timeline/constants.h"
 
 #include <stdlib.h>
@@ -155,7 +156,7 @@ struct layer_role layer_exchange_role(
 		.known = true,
 		.reason = {.phase = LAYER_RULE_FUNCTION, .layer = LAYER_RULE_SENDS}};
 
-	for (int parameters = 0; parameters < 2 && role.part_count == 0; parameters++) {
+	for (int parameters = 0; parameters < 2 && role.part_count == 0 && rule_is_on(RULE_SENDS_GRADIENTS); parameters++) {
 		for (uint32_t p = 0; p < graph->parameter_count; p++) {
 			const struct graph_parameter *parameter = &graph->parameters[p];
 			uint64_t address = parameters ? parameter->address : parameter->gradient;
@@ -165,17 +166,17 @@ struct layer_role layer_exchange_role(
 		}
 		layer_add_parameter_parts(assign, &role, wanted);
 	}
-	if (role.part_count == 0 && flow->kind == PM_KIND_COMM) {
+	if (role.part_count == 0 && flow->kind == PM_KIND_COMM && rule_is_on(RULE_SENDS_PACKED)) {
 		find_copied(assign, flow, step, wanted);
 		role.reason.layer = LAYER_RULE_PACKED;
 		layer_add_parameter_parts(assign, &role, wanted);
 	}
-	if (role.part_count == 0) {
+	if (role.part_count == 0 && rule_is_on(RULE_SENDS_WRITTEN)) {
 		add_writer_parts(assign, &role, flow);
 		role.reason.layer = LAYER_RULE_WRITTEN;
 	}
 	/* A sum of losses, for a message: a few numbers that nothing computed here depends on. */
-	if (role.part_count == 0 && is_small(flow) && !layer_meets_computation(assign, flow) &&
+	if (role.part_count == 0 && rule_is_on(RULE_SENDS_LITTLE) && is_small(flow) && !layer_meets_computation(assign, flow) &&
 		!takes_gradients(assign, flow))
 		role.phase = PHASE_OTHER;
 	if (role.part_count == 0)

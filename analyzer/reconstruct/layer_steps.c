@@ -4,6 +4,7 @@
  * layer_backward.c.
  */
 #include "layer_assign.h"
+#include "rule.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -123,47 +124,81 @@ static bool compares_with_target(const struct layer_assign *assign, uint32_t ste
 	return target;
 }
 
-static uint32_t forward_layer(struct layer_assign *assign, uint32_t step, uint32_t current)
+/* Each answers the layer of a forward step and notes why, or LAYER_NONE. */
+
+static uint32_t by_parameter(struct layer_assign *assign, uint32_t step, uint32_t current)
 {
-	const char *kind = layer_kind(assign, step);
-	uint32_t before = layer_data_producer(assign, step), again, layer;
-	enum layer_special special;
+	const uint32_t before = layer_data_producer(assign, step);
 	uint64_t parameter;
+	uint32_t layer = layer_owner(assign, step, &parameter);
 	bool scales;
 
-	layer = layer_owner(assign, step, &parameter);
-	if (parameter) {
-		layer_by(assign, step, LAYER_RULE_PARAMETER, GRAPH_NONE, parameter);
-		scales = flow_of(assign, step)->shape == FLOW_SPREAD && layer_multiplies(assign, step);
-		if (layer == LAYER_NONE && !scales && adds_to_result(assign, step))
-			layer = before != GRAPH_NONE ? assign->layers[before] : current;
-		if (layer == LAYER_NONE)
-			layer = new_layer(assign, step, scales ? LAYER_IS_SCALE : LAYER_IS_PLAIN);
-		own_parameters(assign, step, layer);
-		return layer;
-	}
-	again = layer_repeated(assign, step);
-	if (again != GRAPH_NONE && assign->layers[again] != LAYER_NONE) {
-		layer_by(assign, step, LAYER_RULE_SAME, again, 0);
-		return assign->layers[again];
-	}
-	special = layer_special(assign, step, &layer);
+	if (!parameter)
+		return LAYER_NONE;
+	layer_by(assign, step, LAYER_RULE_PARAMETER, GRAPH_NONE, parameter);
+	scales = flow_of(assign, step)->shape == FLOW_SPREAD && layer_multiplies(assign, step);
+	if (layer == LAYER_NONE && !scales && adds_to_result(assign, step))
+		layer = before != GRAPH_NONE ? assign->layers[before] : current;
+	if (layer == LAYER_NONE)
+		layer = new_layer(assign, step, scales ? LAYER_IS_SCALE : LAYER_IS_PLAIN);
+	own_parameters(assign, step, layer);
+	return layer;
+}
+
+static uint32_t by_repetition(struct layer_assign *assign, uint32_t step, uint32_t current)
+{
+	const uint32_t again = layer_repeated(assign, step);
+
+	(void)current;
+	if (again == GRAPH_NONE)
+		return LAYER_NONE;
+	layer_by(assign, step, LAYER_RULE_SAME, again, 0);
+	return assign->layers[again];
+}
+
+/* A layer of its own, or that of the step that did the same to another micro-batch. */
+static uint32_t open_layer(struct layer_assign *assign, uint32_t step, enum layer_special special)
+{
+	const uint32_t layer = rule_is_on(RULE_FORWARD_EARLIER) ? layer_earlier(assign, step) : LAYER_NONE;
+
+	layer_by(assign, step, layer != LAYER_NONE ? LAYER_RULE_SAME : LAYER_RULE_OPENS, GRAPH_NONE, 0);
+	return layer != LAYER_NONE ? layer : new_layer(assign, step, special);
+}
+
+static uint32_t by_special(struct layer_assign *assign, uint32_t step, uint32_t current)
+{
+	uint32_t layer;
+	const enum layer_special special = layer_special(assign, step, &layer);
+
+	(void)current;
+	if (layer == LAYER_NONE)
+		return special ? open_layer(assign, step, special) : LAYER_NONE;
 	layer_by(assign, step, LAYER_RULE_OPENS, GRAPH_NONE, 0);
-	if (layer != LAYER_NONE)
-		return layer;
-	if (special == LAYER_IS_PLAIN && !kind && compares_with_target(assign, step))
-		special = LAYER_IS_LOSS;
-	if (kind || special) {
-		layer = layer_earlier(assign, step);
-		if (layer != LAYER_NONE)
-			layer_by(assign, step, LAYER_RULE_SAME, GRAPH_NONE, 0);
-		return layer != LAYER_NONE ? layer : new_layer(assign, step, special);
-	}
-	/* Elementwise work and the like: with what it works on; after a junction, with the later branch. */
-	layer = before != GRAPH_NONE ? assign->layers[before] : LAYER_NONE;
+	return layer;
+}
+
+static uint32_t by_kind(struct layer_assign *assign, uint32_t step, uint32_t current)
+{
+	(void)current;
+	return layer_kind(assign, step) ? open_layer(assign, step, LAYER_IS_PLAIN) : LAYER_NONE;
+}
+
+static uint32_t by_target(struct layer_assign *assign, uint32_t step, uint32_t current)
+{
+	(void)current;
+	return compares_with_target(assign, step) ? open_layer(assign, step, LAYER_IS_LOSS) : LAYER_NONE;
+}
+
+/* Elementwise work and the like: with what it works on; after a junction, with the later branch. */
+static uint32_t by_source(struct layer_assign *assign, uint32_t step, uint32_t current)
+{
+	const uint32_t before = layer_data_producer(assign, step);
+	uint32_t layer = before != GRAPH_NONE ? assign->layers[before] : LAYER_NONE;
+
+	(void)current;
 	layer_by(assign, step, LAYER_RULE_SOURCE, before, 0);
 	for (uint32_t i = 0; i < assign->graph.steps[step].edge_count; i++) {
-		uint32_t other = assign->graph.edges[assign->graph.steps[step].first_edge + i].step;
+		const uint32_t other = assign->graph.edges[assign->graph.steps[step].first_edge + i].step;
 
 		if (is_forward(assign, other) && assign->layers[other] != LAYER_NONE &&
 			(layer == LAYER_NONE || assign->layers[other] > layer)) {
@@ -171,9 +206,34 @@ static uint32_t forward_layer(struct layer_assign *assign, uint32_t step, uint32
 			layer_by(assign, step, LAYER_RULE_SOURCE, other, 0);
 		}
 	}
-	if (layer == LAYER_NONE)
-		layer_by(assign, step, LAYER_RULE_PREVIOUS, GRAPH_NONE, 0);
-	return layer != LAYER_NONE ? layer : current;
+	return layer;
+}
+
+static const struct step_rule {
+	enum rule rule;
+	uint32_t (*find)(struct layer_assign *assign, uint32_t step, uint32_t current);
+} forward_rules[] = {
+	{RULE_FORWARD_PARAMETER, by_parameter},
+	{RULE_FORWARD_REPEATED, by_repetition},
+	{RULE_FORWARD_SPECIAL, by_special},
+	{RULE_FORWARD_KIND, by_kind},
+	{RULE_FORWARD_TARGET, by_target},
+	{RULE_FORWARD_SOURCE, by_source},
+};
+
+/* `current`: the layer of the step before it. */
+static uint32_t forward_layer(struct layer_assign *assign, uint32_t step, uint32_t current)
+{
+	for (size_t i = 0; i < sizeof(forward_rules) / sizeof(*forward_rules); i++) {
+		const uint32_t layer = rule_is_on(forward_rules[i].rule)
+					       ? forward_rules[i].find(assign, step, current)
+					       : LAYER_NONE;
+
+		if (layer != LAYER_NONE)
+			return layer;
+	}
+	layer_by(assign, step, LAYER_RULE_PREVIOUS, GRAPH_NONE, 0);
+	return current;
 }
 
 /* The program's module at what tells a step's layer: the parameter that decided, or the library's call that
@@ -258,7 +318,8 @@ void layer_steps(struct layer_assign *assign)
 		if (assign->layers[i] != LAYER_NONE)
 			current = assign->layers[i];
 	}
-	place_by_module(assign);
+	if (rule_is_on(RULE_FORWARD_MODULE))
+		place_by_module(assign);
 	/* What prepares the input, before any layer, is the first layer's. */
 	for (uint32_t i = 0; i < graph->step_count && assign->list->count > 0; i++)
 		if (assign->layers[i] == LAYER_NONE &&

@@ -192,6 +192,15 @@
 	X(uint32_t, COPY_NEAR, 6, "calls", \
 		"between a copy and the product that it is made for", \
 		"chosen") \
+	X(uint32_t, SEED_NEW, 10, "calls", \
+		"in which nothing has touched the address of the seed of a backward pass", \
+		"chosen") \
+	X(uint32_t, COPIED_LEAST, 8, "parameters", \
+		"at the starts of copies to the device; of fewer the copies hold more", \
+		"chosen") \
+	X(double, PASS_MOST_APART, 0.1, "share", \
+		"of the calls with parameters that passes of batches of one step differ by", \
+		"chosen") \
 	X(uint32_t, SEED_CLEARED, 2, "fills", \
 		"of a forward pass: more of the same are no seeds", \
 		"one fill may be the seed") \

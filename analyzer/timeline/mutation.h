@@ -8,14 +8,6 @@
 
 #include <stdbool.h>
 
-#ifdef PM_MUTATION
-bool mutation_is_off(const char *rule);
-#else
-static inline bool mutation_is_off(const char *rule)
-{
-	(void)rule;
-	return false;
-}
-#endif
+bool mutation_is_off(const char *rule); /* by its key */
 
 #endif
