@@ -2,10 +2,13 @@
 #include "left_out.h"
 #include "base/memory.h"
 #include "base/parallel.h"
+#include "base/random.h"
 #include "base/statistics.h"
 
 #include <math.h>
 #include <stdlib.h>
+
+#define LEFT_OUT_SEED 23
 
 struct work {
 	struct left_out *left_out;
@@ -46,17 +49,13 @@ static void group_configurations(struct work *work, size_t *group)
 {
 	size_t count = work->committee->count;
 	size_t *order = mem_alloc(count, sizeof(*order));
-	uint64_t hash = MEM_HASH_START;
+	struct random random;
 
 	work->left_out->group_count = count < LEFT_OUT_GROUPS ? count : LEFT_OUT_GROUPS;
 	for (size_t k = 0; k < count; k++)
 		order[k] = k;
-	for (size_t k = count; k > 1; k--) {
-		size_t other = (size_t)((hash = mem_hash(hash, k)) % k), kept = order[k - 1];
-
-		order[k - 1] = order[other];
-		order[other] = kept;
-	}
+	random_init(&random, LEFT_OUT_SEED, 0);
+	random_shuffle(&random, order, count);
 	for (size_t k = 0; k < count; k++)
 		group[order[k]] = k % work->left_out->group_count;
 	free(order);
