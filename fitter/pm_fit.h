@@ -180,7 +180,7 @@ struct pm_fit_run {
 	double objective, error; /* with and without penalty, in the time's unit */
 	double searched;         /* objective before the polish */
 	size_t evaluations, generations;
-	double seconds;
+	double seconds; /* that it took, not in the file; NAN: read from one */
 	enum pm_fit_end end;
 	double *values; /* value_count, in original units */
 	double *scaled; /* value_count, in the units of the search */
@@ -235,7 +235,7 @@ struct pm_fit_model {
 	size_t rank;           /* of the Jacobian: this many of value_count are determined */
 	double constant_error; /* mean absolute error of the best constant */
 	struct pm_fit_error train;
-	double seconds;
+	double seconds; /* that pm_fit took; as those of runs */
 	int interrupted;
 	/* Quantiles of measured over predicted, of the samples that were fitted, from the least to the
 	 * greatest at equal steps. 0 in files that were written before there were any. */

@@ -83,15 +83,27 @@ struct answer {
 	struct sentences formula, said;
 };
 
+/* The model as in its file, with how long it took: files are equal from run to run. */
+static cJSON *timed_json(const struct pm_fit_model *model)
+{
+	cJSON *root = model_file_json(model), *run;
+	size_t i = 0;
+
+	cJSON_AddNumberToObject(root, "seconds", model->seconds);
+	cJSON_ArrayForEach (run, cJSON_GetObjectItemCaseSensitive(root, "runs"))
+		cJSON_AddNumberToObject(run, "seconds", model->runs[i++].seconds);
+	return root;
+}
+
 static void answer_json(const struct answer *a)
 {
 	cJSON *root = cJSON_CreateObject();
 
-	cJSON_AddItemToObject(root, "model", model_file_json(a->model));
+	cJSON_AddItemToObject(root, "model", timed_json(a->model));
 	cJSON_AddItemToObject(
 		root, "test", a->test.sample_count ? model_file_error(&a->test) : cJSON_CreateNull());
 	cJSON_AddItemToObject(
-		root, "without_penalty", a->freely ? model_file_json(a->freely) : cJSON_CreateNull());
+		root, "without_penalty", a->freely ? timed_json(a->freely) : cJSON_CreateNull());
 	sentences_json(&a->formula, root, "formula");
 	sentences_json(&a->said, root, "sentences");
 	print_json_end(root, stdout);

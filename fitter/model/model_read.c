@@ -127,6 +127,7 @@ static const char *get_runs(const cJSON *root, struct pm_fit_model *model)
 
 		run->end = end < 0 ? PM_FIT_END_LIMIT : (enum pm_fit_end)end;
 		schema_get(item, schema_run, run);
+		run->seconds = NAN;
 		bad = get_numbers(
 			cJSON_GetObjectItemCaseSensitive(item, "values"), run->values, model->value_count);
 		if (!bad)
@@ -219,6 +220,7 @@ static const char *get_model(const cJSON *root, struct pm_fit_model *model)
 	if (!model->columns)
 		return error_message("out of memory");
 	schema_get(root, schema_model, model);
+	model->seconds = NAN;
 	if (!(model->time_scale > 0) || !isfinite(model->time_scale))
 		return error_message("scale of the time missing");
 	if ((bad = get_parameter(root, &model->parameter)))

@@ -39,7 +39,6 @@ const struct schema_field schema_run[] = {
 	FIELD(pm_fit_run, searched, SCHEMA_NUMBER),
 	FIELD(pm_fit_run, evaluations, SCHEMA_SIZE),
 	FIELD(pm_fit_run, generations, SCHEMA_SIZE),
-	FIELD(pm_fit_run, seconds, SCHEMA_NUMBER),
 	{0},
 };
 
@@ -90,7 +89,6 @@ const struct schema_field schema_model[] = {
 	FIELD(pm_fit_model, runs_agreeing, SCHEMA_SIZE),
 	FIELD(pm_fit_model, rank, SCHEMA_SIZE),
 	FIELD(pm_fit_model, constant_error, SCHEMA_NUMBER),
-	FIELD(pm_fit_model, seconds, SCHEMA_NUMBER),
 	FIELD(pm_fit_model, interrupted, SCHEMA_FLAG),
 	{0},
 };

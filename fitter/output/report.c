@@ -305,9 +305,11 @@ static void remark_runs(const struct pm_fit_model *model, struct sentences *said
 			said->arena, "%s %zu were interrupted.", bad, ends[PM_FIT_END_INTERRUPTED]);
 	sentences_add(said,
 		"Seeds: %zu of %zu agree within 0.1%% on the best cost, %.6g; the worst is %.6g.%s%s "
-		"%.0f evaluations per seed, %.2f s in total.",
+		"%.0f evaluations per seed%s.",
 		model->runs_agreeing, model->run_count, model->runs[model->best_run].objective, worst,
-		convergence(model), bad, evaluations, model->seconds);
+		convergence(model), bad, evaluations,
+		isfinite(model->seconds) ? arena_format(said->arena, ", %.2f s in total", model->seconds)
+					 : "");
 }
 
 /* "WHAT x, y, z.": the values of these kinds that have one of the flags, by their own names or by their
