@@ -72,7 +72,6 @@ struct pm_fit_problem {
 /* How the least cost is searched for. */
 enum pm_fit_method {
 	PM_FIT_JSO,    /* success-history adaptive differential evolution with weighted best */
-	PM_FIT_LSHADE, /* the same family, older and plainer */
 	PM_FIT_VARPRO, /* searches the powers; the coefficients are solved for */
 	PM_FIT_DE,     /* differential evolution with SciPy's defaults, its tolerance and its polish */
 };

@@ -40,7 +40,7 @@ const struct option_row options_columns[] = {
 const struct option_row options_fit[] = {
 	{NULL, 0, NULL, "Fit options:"},
 	{"method", OPTION_METHOD, "NAME",
-		"jso (default) and lshade: adaptive differential evolution; varpro: search over powers, "
+		"jso (default): adaptive differential evolution; varpro: search over powers, "
 		"solve for coefficients; de: differential evolution with SciPy's defaults, for comparison"},
 	{"scale", OPTION_SCALE, "all|inputs|none",
 		"divide the numeric inputs and the time (all, default), the inputs, or nothing (as "
@@ -60,7 +60,7 @@ const struct option_row options_fit[] = {
 		"first seed, default 1. Results are bit-identical on one machine for the same seed, with "
 		"any --threads"},
 	{"evaluations", OPTION_EVALUATIONS, "N",
-		"cost evaluations per run; default 8000 per parameter (jso, lshade), 15015 (de), 500 per "
+		"cost evaluations per run; default 8000 per parameter (jso), 15015 (de), 500 per "
 		"power (varpro)"},
 	{"population", OPTION_POPULATION, "N", "default: set by the method"},
 	{"tolerance", OPTION_TOLERANCE, "X",

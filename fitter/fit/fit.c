@@ -115,7 +115,6 @@ size_t fit_limit(const struct pm_fit_parameter *parameter, const struct space *s
 	case PM_FIT_DE:
 		return DE_EVALUATIONS_PER_PARAMETER * space->count;
 	case PM_FIT_JSO:
-	case PM_FIT_LSHADE:
 		break;
 	}
 	return EVALUATIONS_PER_PARAMETER * space->count;
@@ -126,8 +125,6 @@ static int find(struct seed_run *run, struct search *search)
 	switch (run->fit->parameter->method) {
 	case PM_FIT_JSO:
 		return jso_search(search);
-	case PM_FIT_LSHADE:
-		return lshade_search(search);
 	case PM_FIT_DE:
 		return de_search(search);
 	case PM_FIT_VARPRO:

@@ -12,7 +12,6 @@ const char *const enum_names_roles[] = {[PM_FIT_IGNORED] = "ignored",
 	[PM_FIT_OFFSET] = "offset",
 	NULL};
 const char *const enum_names_methods[] = {[PM_FIT_JSO] = "jso",
-	[PM_FIT_LSHADE] = "lshade",
 	[PM_FIT_VARPRO] = "varpro",
 	[PM_FIT_DE] = "de",
 	NULL};

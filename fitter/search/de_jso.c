@@ -1,21 +1,30 @@
-/* Success-history adaptation: see de_shade.h. */
-#include "de_shade.h"
+/*
+ * jSO (Brest, Maucec and Boskovic, CEC 2017): success-history based adaptive differential evolution with
+ * linear reduction of the population (Tanabe and Fukunaga's L-SHADE, CEC 2014), whose pull to the leaders
+ * grows with the evaluations. A generation is made and then evaluated as a whole.
+ */
+#include "search.h"
 
 #include <errno.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define LEAST_POPULATION 4
-#define MEMORY_GREATEST 8
+#define MEMORY 5 /* entries of the success history; the last stays at LAST_ENTRY */
+#define LAST_ENTRY 0.9
+#define FIRST_SCALE 0.3 /* of the others, at the beginning */
+#define FIRST_CROSSOVER 0.8
 #define SPREAD 0.1
+#define BEST_SHARE 0.25 /* of the population that may lead, first and last */
+#define LAST_SHARE 0.125
 /* The population has met when its costs differ by no more than this, relative to the best. */
 #define MET 1e-9
 #define MET_AT_LIMIT 1e-4
 
-struct shade {
+struct jso {
 	struct search *search;
-	const struct shade_rules *rules;
 	size_t size, first_count, count;
 	double *x, *costs;            /* count members */
 	double *trials, *trial_costs; /* one for each member */
@@ -23,7 +32,7 @@ struct shade {
 	double *archive;              /* members that were replaced */
 	size_t archive_count;
 	size_t *order; /* members from the best on */
-	double memory_scale[MEMORY_GREATEST], memory_crossover[MEMORY_GREATEST];
+	double memory_scale[MEMORY], memory_crossover[MEMORY];
 	size_t memory_next;
 };
 
@@ -37,25 +46,45 @@ static int compare_costs(const void *a, const void *b, void *context)
 	return (i > j) - (i < j);
 }
 
-static void rank_members(struct shade *shade)
+static void rank_members(struct jso *jso)
 {
-	for (size_t i = 0; i < shade->count; i++)
-		shade->order[i] = i;
-	qsort_r(shade->order, shade->count, sizeof(*shade->order), compare_costs, shade->costs);
+	for (size_t i = 0; i < jso->count; i++)
+		jso->order[i] = i;
+	qsort_r(jso->order, jso->count, sizeof(*jso->order), compare_costs, jso->costs);
 }
 
-static double done(const struct shade *shade)
+static double done(const struct jso *jso)
 {
-	return (double)shade->search->evaluations / (double)shade->search->limit;
+	return (double)jso->search->evaluations / (double)jso->search->limit;
 }
 
-static void draw(struct shade *shade, double *scale, double *crossover)
+static size_t population(size_t size)
 {
-	struct random *random = &shade->search->random;
-	size_t entry = random_below(random, shade->rules->memory);
-	bool fixed = shade->rules->fixed_entry && entry == shade->rules->memory - 1;
-	double mean_scale = fixed ? 0.9 : shade->memory_scale[entry];
-	double mean_crossover = fixed ? 0.9 : shade->memory_crossover[entry];
+	return (size_t)lround(25 * log((double)size) * sqrt((double)size));
+}
+
+/* What is drawn, bounded by the share of the evaluations that is done. */
+static void limit(double share, double *scale, double *crossover)
+{
+	if (share < 0.25)
+		*crossover = fmax(*crossover, 0.7);
+	else if (share < 0.5)
+		*crossover = fmax(*crossover, 0.6);
+	if (share < 0.6)
+		*scale = fmin(*scale, 0.7);
+}
+
+/* Of the pull to the leader, in units of the scale, by the share of the evaluations that is done. */
+static double lead_weight(double share)
+{
+	return share < 0.2 ? 0.7 : share < 0.4 ? 0.8 : 1.2;
+}
+
+static void draw(struct jso *jso, double *scale, double *crossover)
+{
+	struct random *random = &jso->search->random;
+	size_t entry = random_below(random, MEMORY);
+	double mean_scale = jso->memory_scale[entry], mean_crossover = jso->memory_crossover[entry];
 
 	*crossover = 0;
 	if (mean_crossover >= 0)
@@ -64,33 +93,31 @@ static void draw(struct shade *shade, double *scale, double *crossover)
 		*scale = mean_scale + SPREAD * random_cauchy(random);
 	while (*scale <= 0);
 	*scale = fmin(1, *scale);
-	if (shade->rules->limit)
-		shade->rules->limit(done(shade), scale, crossover);
+	limit(done(jso), scale, crossover);
 }
 
 /* current-to-pbest/1/bin with archive */
-static void make_trial(struct shade *shade, size_t member, size_t leaders)
+static void make_trial(struct jso *jso, size_t member, size_t leaders)
 {
-	struct random *random = &shade->search->random;
-	const double *lower = shade->search->lower, *upper = shade->search->upper;
-	size_t size = shade->size, first, second, fill = random_below(random, size);
-	const double *x = shade->x + member * size, *lead, *one, *other;
-	double *trial = shade->trials + member * size, scale, crossover, weight;
+	struct random *random = &jso->search->random;
+	const double *lower = jso->search->lower, *upper = jso->search->upper;
+	size_t size = jso->size, first, second, fill = random_below(random, size);
+	const double *x = jso->x + member * size, *lead, *one, *other;
+	double *trial = jso->trials + member * size, scale, crossover, weight;
 
-	draw(shade, &scale, &crossover);
-	shade->scales[member] = scale;
-	shade->crossovers[member] = crossover;
-	weight = scale * (shade->rules->lead_weight ? shade->rules->lead_weight(done(shade)) : 1);
-	lead = shade->x + shade->order[random_below(random, leaders)] * size;
+	draw(jso, &scale, &crossover);
+	jso->scales[member] = scale;
+	jso->crossovers[member] = crossover;
+	weight = scale * lead_weight(done(jso));
+	lead = jso->x + jso->order[random_below(random, leaders)] * size;
 	do
-		first = random_below(random, shade->count);
+		first = random_below(random, jso->count);
 	while (first == member);
 	do
-		second = random_below(random, shade->count + shade->archive_count);
+		second = random_below(random, jso->count + jso->archive_count);
 	while (second == member || second == first);
-	one = shade->x + first * size;
-	other = second < shade->count ? shade->x + second * size
-				      : shade->archive + (second - shade->count) * size;
+	one = jso->x + first * size;
+	other = second < jso->count ? jso->x + second * size : jso->archive + (second - jso->count) * size;
 	for (size_t i = 0; i < size; i++) {
 		trial[i] = x[i];
 		if (i != fill && random_unit(random) >= crossover)
@@ -104,49 +131,42 @@ static void make_trial(struct shade *shade, size_t member, size_t leaders)
 	}
 }
 
-static void archive_member(struct shade *shade, const double *x)
+static void archive_member(struct jso *jso, const double *x)
 {
-	size_t room = (size_t)(shade->rules->archive_rate * (double)shade->count),
-	       place = shade->archive_count;
+	size_t place = jso->archive_count;
 
-	if (room == 0)
-		return;
-	if (place >= room)
-		place = random_below(&shade->search->random, room);
+	if (place >= jso->count)
+		place = random_below(&jso->search->random, jso->count);
 	else
-		shade->archive_count++;
-	memcpy(shade->archive + place * shade->size, x, shade->size * sizeof(*x));
+		jso->archive_count++;
+	memcpy(jso->archive + place * jso->size, x, jso->size * sizeof(*x));
 }
 
 /* Weighted Lehmer means of what succeeded, as the history's next entry. */
-static void remember(struct shade *shade, double gained, double scale_square, double scale_sum,
+static void remember(struct jso *jso, double gained, double scale_square, double scale_sum,
 	double crossover_square, double crossover_sum)
 {
-	size_t entries = shade->rules->memory - shade->rules->fixed_entry;
-	double *scale = &shade->memory_scale[shade->memory_next];
-	double *crossover = &shade->memory_crossover[shade->memory_next];
+	double *scale = &jso->memory_scale[jso->memory_next];
+	double *crossover = &jso->memory_crossover[jso->memory_next];
 	double old_scale = *scale, old_crossover = *crossover;
 
 	if (!(gained > 0))
 		return;
 	*scale = scale_square / scale_sum;
 	*crossover = old_crossover < 0 || crossover_sum == 0 ? -1 : crossover_square / crossover_sum;
-	if (shade->rules->averaged) {
-		*scale = (*scale + old_scale) / 2;
-		if (*crossover >= 0)
-			*crossover = (*crossover + old_crossover) / 2;
-	}
-	shade->memory_next = (shade->memory_next + 1) % entries;
+	*scale = (*scale + old_scale) / 2;
+	if (*crossover >= 0)
+		*crossover = (*crossover + old_crossover) / 2;
+	jso->memory_next = (jso->memory_next + 1) % (MEMORY - 1);
 }
 
-static void select_survivors(struct shade *shade)
+static void select_survivors(struct jso *jso)
 {
 	double gained = 0, scale_square = 0, scale_sum = 0, crossover_square = 0, crossover_sum = 0;
 
-	for (size_t i = 0; i < shade->count; i++) {
-		double *x = shade->x + i * shade->size, *trial = shade->trials + i * shade->size;
-		double gain = shade->costs[i] - shade->trial_costs[i], f = shade->scales[i],
-		       c = shade->crossovers[i];
+	for (size_t i = 0; i < jso->count; i++) {
+		double *x = jso->x + i * jso->size, *trial = jso->trials + i * jso->size;
+		double gain = jso->costs[i] - jso->trial_costs[i], f = jso->scales[i], c = jso->crossovers[i];
 
 		if (gain < 0 || isnan(gain))
 			continue;
@@ -158,135 +178,131 @@ static void select_survivors(struct shade *shade)
 			scale_sum += gain * f;
 			crossover_square += gain * c * c;
 			crossover_sum += gain * c;
-			archive_member(shade, x);
+			archive_member(jso, x);
 		}
-		memcpy(x, trial, shade->size * sizeof(*x));
-		shade->costs[i] = shade->trial_costs[i];
-		search_note(shade->search, x, shade->costs[i]);
+		memcpy(x, trial, jso->size * sizeof(*x));
+		jso->costs[i] = jso->trial_costs[i];
+		search_note(jso->search, x, jso->costs[i]);
 	}
-	remember(shade, gained, scale_square, scale_sum, crossover_square, crossover_sum);
+	remember(jso, gained, scale_square, scale_sum, crossover_square, crossover_sum);
 }
 
 /* Fewer members with the evaluations; the worst go. */
-static void reduce(struct shade *shade)
+static void reduce(struct jso *jso)
 {
-	double aim = (double)shade->first_count -
-		     ((double)shade->first_count - LEAST_POPULATION) * fmin(1, done(shade));
-	size_t count = (size_t)lround(aim), kept = 0, room;
+	double aim =
+		(double)jso->first_count - ((double)jso->first_count - LEAST_POPULATION) * fmin(1, done(jso));
+	size_t count = (size_t)lround(aim), kept = 0;
 
-	rank_members(shade);
+	rank_members(jso);
 	count = count < LEAST_POPULATION ? LEAST_POPULATION : count;
-	if (count < shade->count) {
+	if (count < jso->count) {
 		/* trials are rewritten before they are read: room to sort in */
 		for (; kept < count; kept++) {
-			memcpy(shade->trials + kept * shade->size,
-				shade->x + shade->order[kept] * shade->size, shade->size * sizeof(double));
-			shade->trial_costs[kept] = shade->costs[shade->order[kept]];
+			memcpy(jso->trials + kept * jso->size, jso->x + jso->order[kept] * jso->size,
+				jso->size * sizeof(double));
+			jso->trial_costs[kept] = jso->costs[jso->order[kept]];
 		}
-		memcpy(shade->x, shade->trials, count * shade->size * sizeof(double));
-		memcpy(shade->costs, shade->trial_costs, count * sizeof(double));
-		shade->count = count;
-		rank_members(shade);
+		memcpy(jso->x, jso->trials, count * jso->size * sizeof(double));
+		memcpy(jso->costs, jso->trial_costs, count * sizeof(double));
+		jso->count = count;
+		rank_members(jso);
 	}
-	room = (size_t)(shade->rules->archive_rate * (double)shade->count);
-	while (shade->archive_count > room) {
-		size_t place = random_below(&shade->search->random, shade->archive_count--);
+	while (jso->archive_count > jso->count) {
+		size_t place = random_below(&jso->search->random, jso->archive_count--);
 
-		memcpy(shade->archive + place * shade->size,
-			shade->archive + shade->archive_count * shade->size, shade->size * sizeof(double));
+		memcpy(jso->archive + place * jso->size, jso->archive + jso->archive_count * jso->size,
+			jso->size * sizeof(double));
 	}
 }
 
-static void generation(struct shade *shade)
+static void generation(struct jso *jso)
 {
-	const struct shade_rules *rules = shade->rules;
-	double share = rules->best_share + (rules->last_share - rules->best_share) * fmin(1, done(shade));
-	size_t leaders = (size_t)lround(share * (double)shade->count);
-	struct search *search = shade->search;
+	double share = BEST_SHARE + (LAST_SHARE - BEST_SHARE) * fmin(1, done(jso));
+	size_t leaders = (size_t)lround(share * (double)jso->count);
+	struct search *search = jso->search;
 
 	leaders = leaders < 2 ? 2 : leaders;
-	for (size_t i = 0; i < shade->count; i++)
-		make_trial(shade, i, leaders);
-	search->evaluate(search->context, shade->trials, shade->count, shade->trial_costs);
-	search->evaluations += shade->count;
+	for (size_t i = 0; i < jso->count; i++)
+		make_trial(jso, i, leaders);
+	search->evaluate(search->context, jso->trials, jso->count, jso->trial_costs);
+	search->evaluations += jso->count;
 	search->generations++;
-	select_survivors(shade);
-	reduce(shade);
+	select_survivors(jso);
+	reduce(jso);
 }
 
-static bool met(const struct shade *shade, double tolerance)
+static bool met(const struct jso *jso, double tolerance)
 {
-	double best = shade->costs[shade->order[0]], worst = shade->costs[shade->order[shade->count - 1]];
+	double best = jso->costs[jso->order[0]], worst = jso->costs[jso->order[jso->count - 1]];
 
 	return isfinite(worst) && worst - best <= tolerance * fabs(best);
 }
 
-static int begin(struct shade *shade)
+static int begin(struct jso *jso)
 {
-	struct search *search = shade->search;
-	size_t count = shade->first_count, size = shade->size;
+	struct search *search = jso->search;
+	size_t count = jso->first_count, size = jso->size;
 
-	shade->x = malloc(count * size * sizeof(double));
-	shade->costs = malloc(count * sizeof(double));
-	shade->trials = malloc(count * size * sizeof(double));
-	shade->trial_costs = malloc(count * sizeof(double));
-	shade->scales = malloc(count * sizeof(double));
-	shade->crossovers = malloc(count * sizeof(double));
-	shade->archive =
-		malloc(((size_t)(shade->rules->archive_rate * (double)count) + 1) * size * sizeof(double));
-	shade->order = malloc(count * sizeof(*shade->order));
-	if (!shade->x || !shade->costs || !shade->trials || !shade->trial_costs || !shade->scales ||
-		!shade->crossovers || !shade->archive || !shade->order ||
-		search_hypercube(search, shade->x, count) < 0)
+	jso->x = malloc(count * size * sizeof(double));
+	jso->costs = malloc(count * sizeof(double));
+	jso->trials = malloc(count * size * sizeof(double));
+	jso->trial_costs = malloc(count * sizeof(double));
+	jso->scales = malloc(count * sizeof(double));
+	jso->crossovers = malloc(count * sizeof(double));
+	jso->archive = malloc((count + 1) * size * sizeof(double));
+	jso->order = malloc(count * sizeof(*jso->order));
+	if (!jso->x || !jso->costs || !jso->trials || !jso->trial_costs || !jso->scales || !jso->crossovers ||
+		!jso->archive || !jso->order || search_hypercube(search, jso->x, count) < 0)
 		return -ENOMEM;
-	for (size_t i = 0; i < shade->rules->memory; i++) {
-		shade->memory_scale[i] = shade->rules->scale;
-		shade->memory_crossover[i] = shade->rules->crossover;
+	for (size_t i = 0; i < MEMORY; i++) {
+		jso->memory_scale[i] = i + 1 < MEMORY ? FIRST_SCALE : LAST_ENTRY;
+		jso->memory_crossover[i] = i + 1 < MEMORY ? FIRST_CROSSOVER : LAST_ENTRY;
 	}
-	search->evaluate(search->context, shade->x, count, shade->costs);
+	search->evaluate(search->context, jso->x, count, jso->costs);
 	search->evaluations += count;
 	for (size_t i = 0; i < count; i++)
-		search_note(search, shade->x + i * size, shade->costs[i]);
-	rank_members(shade);
+		search_note(search, jso->x + i * size, jso->costs[i]);
+	rank_members(jso);
 	return 0;
 }
 
-int shade_search(struct search *search, const struct shade_rules *rules)
+int jso_search(struct search *search)
 {
-	struct shade shade = {.search = search, .rules = rules, .size = search->size};
+	struct jso jso = {.search = search, .size = search->size};
 	int status;
 
-	shade.first_count = search->population ? search->population : rules->population(search->size);
-	if (shade.first_count < LEAST_POPULATION)
-		shade.first_count = LEAST_POPULATION;
-	shade.count = shade.first_count;
-	status = begin(&shade);
+	jso.first_count = search->population ? search->population : population(search->size);
+	if (jso.first_count < LEAST_POPULATION)
+		jso.first_count = LEAST_POPULATION;
+	jso.count = jso.first_count;
+	status = begin(&jso);
 	if (status < 0)
 		goto out;
 	search->end = PM_FIT_END_LIMIT;
 	while (search->evaluations < search->limit) {
-		generation(&shade);
+		generation(&jso);
 		if (search->report &&
 			search->report(search->context, search->evaluations, search->best_cost)) {
 			search->end = PM_FIT_END_INTERRUPTED;
 			break;
 		}
-		if (met(&shade, MET)) {
+		if (met(&jso, MET)) {
 			search->end = PM_FIT_END_CONVERGED;
 			break;
 		}
 	}
 	/* that the evaluations were used up is the plan */
-	if (search->end == PM_FIT_END_LIMIT && met(&shade, MET_AT_LIMIT))
+	if (search->end == PM_FIT_END_LIMIT && met(&jso, MET_AT_LIMIT))
 		search->end = PM_FIT_END_CONVERGED;
 out:
-	free(shade.x);
-	free(shade.costs);
-	free(shade.trials);
-	free(shade.trial_costs);
-	free(shade.scales);
-	free(shade.crossovers);
-	free(shade.archive);
-	free(shade.order);
+	free(jso.x);
+	free(jso.costs);
+	free(jso.trials);
+	free(jso.trial_costs);
+	free(jso.scales);
+	free(jso.crossovers);
+	free(jso.archive);
+	free(jso.order);
 	return status;
 }

@@ -33,7 +33,6 @@ struct search {
 
 /* Each answers 0 or -ENOMEM. */
 int de_search(struct search *search);
-int lshade_search(struct search *search);
 int jso_search(struct search *search);
 
 /* A Latin hypercube in the box: in each dimension one candidate in each of `count` equal slices. */

@@ -39,7 +39,7 @@ for run in json.load(sys.stdin)["model"]["runs"]:
 compare() { # name, table, lambda, intrinsic, categorical, extrinsic
 	printf '%s, lambda %s, %s seeds\n  %-14s %11s %11s %11s %9s %10s\n' "$1" "$3" "$seeds" "" "least cost" median greatest "s a fit" \
 		evaluations
-	for method in jso lshade varpro; do
+	for method in jso varpro; do
 		ours $method "$2" "$3" --intrinsic "$4" --categorical "$5" --extrinsic "$6"
 	done
 	ours de "$2" "$3" --scale none --intrinsic "$4" --categorical "$5" --extrinsic "$6"

@@ -75,7 +75,7 @@ for line in answer["formula"] + answer["sentences"]:
 END
 
 # every method finds it
-for method in jso lshade varpro de; do
+for method in jso varpro de; do
 	expect 0 'fitted .* 0\.9999\|fitted .* 1\.0000' pmfit fit -d columns.txt --seeds 2 --method $method table.csv
 done
 expect 0 'Unscaled, the search has' pmfit fit -d columns.txt --scale none --seeds 2 table.csv

@@ -451,7 +451,6 @@ static void check_path(void)
 int main(void)
 {
 	check_truth(PM_FIT_JSO, "jso");
-	check_truth(PM_FIT_LSHADE, "lshade");
 	check_truth(PM_FIT_VARPRO, "varpro");
 	check_threads();
 	check_intervals();

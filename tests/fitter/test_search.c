@@ -256,7 +256,6 @@ static void check_random(void)
 int main(void)
 {
 	check_method("de", de_search, 60000);
-	check_method("lshade", lshade_search, 30000);
 	check_method("jso", jso_search, 30000);
 	check_hypercube();
 	check_quadratic();
