@@ -56,7 +56,7 @@ void advice_table_rows(const struct advice_print *p, struct print_table *table)
 		print_numbers(table, 0, (double[]){(double)row->gpus, advice_batch(a, row->gpus)}, 2);
 		if (!way) {
 			print_term(table, ROW_LIMIT, advice_limits[ADVICE_MEMORY],
-				"nothing fits into a GPU's memory");
+				"no strategy that may be recommended fits");
 			continue;
 		}
 		print_word(table, ROW_STRATEGY, strategy_names[way->name]);

@@ -1,5 +1,6 @@
 /* An advice in words: see advice_table.h. */
 #include "advice_table.h"
+#include "base/text.h"
 #include "strategy_table.h"
 #include "strategy/strategy_fixed.h"
 #include "strategy/strategy_torch.h"
@@ -159,6 +160,75 @@ static const char *how_sure(const struct advice_print *p, struct arena *arena)
 		p->cluster);
 }
 
+/* Of all that was tried, what lacks least, and the most micro-batches of a pipeline. */
+static const struct advice_way *nearest_to_fit(const struct advice *a, size_t *gpus, size_t *micro_batches)
+{
+	const struct advice_way *nearest = NULL;
+
+	*micro_batches = 0;
+	for (size_t i = 0; i < a->count * STRATEGY_NAME_COUNT; i++) {
+		const struct advice_row *row = &a->rows[i / STRATEGY_NAME_COUNT];
+		const struct advice_way *way = &row->ways[i % STRATEGY_NAME_COUNT];
+
+		if (!way->choice.possible || way->choice.fits)
+			continue;
+		*micro_batches = way->choice.tried > *micro_batches ? way->choice.tried : *micro_batches;
+		if (nearest && nearest->choice.lacks <= way->choice.lacks)
+			continue;
+		nearest = way;
+		*gpus = row->gpus;
+	}
+	return nearest;
+}
+
+/* Strategies that fit, and that no run was held against: "zero-3 on 4 GPUs"; NULL: none. */
+static const char *untried_that_fit(const struct advice *a, struct arena *arena)
+{
+	const char *text = NULL;
+
+	for (size_t s = 0; s < STRATEGY_NAME_COUNT; s++)
+		for (size_t r = 0; r < a->count; r++) {
+			const struct advice_way *way = &a->rows[r].ways[s];
+
+			if (isnan(way->time))
+				continue;
+			text = arena_format(arena, "%s%s%s on %zu GPU%s", text ? text : "", text ? ", " : "",
+				strategy_names[s], a->rows[r].gpus, pm_text_plural(a->rows[r].gpus));
+			break;
+		}
+	return text;
+}
+
+/* Why there is no recommendation: what was tried, what is nearest, what may help. */
+static const char *nothing_fits(const struct advice_print *p, struct arena *arena)
+{
+	const struct advice *a = p->advice;
+	const char *untried = untried_that_fit(a, arena), *text;
+	size_t gpus = 0, micro_batches;
+	const struct advice_way *nearest = nearest_to_fit(a, &gpus, &micro_batches);
+
+	text = arena_format(arena,
+		"not known: no strategy that may be recommended fits into a GPU's %.3g GiB.",
+		a->cluster->memory / GIB);
+	if (untried)
+		text = arena_format(arena,
+			"%s What fits is not recommended, as no run was held against it: %s.", text, untried);
+	if (nearest)
+		text = arena_format(arena, "%s Nearest: %s on %zu GPU%s needs %.3g GiB.", text,
+			strategy_names[nearest->name], gpus, pm_text_plural(gpus),
+			nearest->choice.memory / GIB);
+	text = arena_format(arena, "%s Tried: %s%zu GPU%s, all strategies", text,
+		a->count > 1 ? "up to " : "", a->counts[a->count - 1],
+		pm_text_plural(a->counts[a->count - 1]));
+	if (micro_batches)
+		text = arena_format(arena, "%s, pipelines with up to %zu micro-batch%s%s", text,
+			micro_batches, micro_batches == 1 ? "" : "es",
+			a->net.is_torch ? "" : " and recomputation");
+	return arena_format(arena,
+		"%s. More GPUs (--gpus), or a run with a smaller batch, may fit; a --cluster with memory_gib has GPUs of another size.",
+		text);
+}
+
 void advice_answers(const struct advice_print *p, struct arena *arena, struct advice_answer *answers)
 {
 	static const char *const questions[ADVICE_QUESTIONS] = {
@@ -168,7 +238,9 @@ void advice_answers(const struct advice_print *p, struct arena *arena, struct ad
 
 	for (size_t i = 0; i < ADVICE_QUESTIONS; i++) {
 		answers[i].question = questions[i];
-		answers[i].answer = p->advice->pays ? ask[i](p, arena) : "nothing fits into a GPU's memory.";
+		answers[i].answer = p->advice->pays ? ask[i](p, arena)
+				    : i             ? "not known, as nothing that may be recommended fits."
+						    : nothing_fits(p, arena);
 	}
 }
 

@@ -27,7 +27,13 @@ pmrun -q -n 2 -o small --softgpu -- $train --iterations 6 --batch 8 --aggregate 
 
 expect 0 'How many GPUs: 64: up to there' pmfit advise --cluster fast.txt one
 grep -q '^Which strategy: data' out.txt || { cat out.txt; fail "no strategy"; }
-expect 0 'nothing fits' pmfit advise --cluster small.txt --gpus 1,2 one
+# Where nothing fits: what was tried, and what lacks least, of which the table has no less.
+expect 0 'no strategy that may be recommended fits into' pmfit advise --cluster small.txt --gpus 1,2 one
+tr -s ' \n' ' ' <out.txt | grep -qE 'Nearest: [a-z0-9-]+ on 2 GPUs needs [0-9.]+ GiB\. Tried: up to 2 GPUs, all strategies, pipelines with up to [0-9]+ micro-batch(es)?' ||
+	{ cat out.txt; fail "not what was tried"; }
+needs=$(tr -s ' \n' ' ' <out.txt | sed 's/.*Nearest: [^.]*needs \([0-9.]*\) GiB.*/\1/')
+pmfit advise --json --cluster small.txt --gpus 1,2 one | awk -v needs="$needs" -F'[:,]' '/"memory_bytes"/ && $2 > 0 { b = $2 / 1073741824; least = !least || b < least ? b : least }
+	END { if (!(least > 0.99 * needs && least < 1.01 * needs)) { print "least " least ", said " needs; exit 1 } }' || fail "another needs less"
 pmfit advise --json --cluster slow.txt --gpus 1,2 one >slow.json || fail "slow links"
 pmfit advise --json --cluster fast.txt --gpus 1,2 one >fast.json || fail "fast links"
 # 36.9 MB of gradients at 0.05 GB/s are 0.74 s, of activations less: not data parallelism, and no gain
