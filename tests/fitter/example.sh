@@ -1,8 +1,8 @@
 #!/bin/sh
-# The README's program, compiled as it stands there by a plain compiler (and its header by a C++ one, if there is any), finds
+# The page's program, compiled as it stands there by a plain compiler (and its header by a C++ one, if there is any), finds
 # what its data were made from.
 set -eu
-sed -n '/^```c$/,/^```$/p' "$SOURCE/fitter/README.md" | grep -v '^```' >example.c
+sed -n '/^```c$/,/^```$/p' "$SOURCE/docs/libpmfit.md" | grep -v '^```' >example.c
 "$CC" -std=c11 -Wall -Wextra -Werror ${PM_SANITIZE:+-fsanitize=$PM_SANITIZE} -I"$SOURCE/fitter" example.c "$BUILD/fitter/libfitter.a" \
 	-lcjson -lpthread -lm -o example
 ./example | tee output

@@ -22,7 +22,7 @@ readelf -d "$lib/libpmfit.so" | grep -q 'SONAME.*libpmfit\.so\.[0-9]' || complai
 
 mkdir program
 cd program
-sed -n '/^```c$/,/^```$/p' "$SOURCE/fitter/README.md" | grep -v '^```' >example.c
+sed -n '/^```c$/,/^```$/p' "$SOURCE/docs/libpmfit.md" | grep -v '^```' >example.c
 try() {
 	LD_LIBRARY_PATH=$lib "$1" >output || complain "$1 fails"
 	grep -q '^C 0.500$' output || complain "$1: $(cat output)"
