@@ -1,6 +1,8 @@
 /* pmfit predict with a model of `pmfit step`: the same columns as with any other model, and why there is no
  * answer. */
+#include "base/memory.h"
 #include "base/statistics.h"
+#include "base/text.h"
 #include "predict.h"
 
 #include <err.h>
@@ -137,7 +139,7 @@ static bool has_repeats(const struct step_answers *a)
 
 static void fill(const struct step_answers *a, struct prediction *p)
 {
-	enum { BATCH = 1, OUTSIDE = 9, NOTE = 13 };
+	enum { BATCH = 1, OUTSIDE = 9, NOTE = 13, UNTRIED };
 	static const struct print_column point[] = {
 		PRINT_COLUMN("gpu_batch", NULL, PRINT_FIGURE),
 		PRINT_COLUMN("gpus", NULL, PRINT_FIGURE),
@@ -149,6 +151,7 @@ static void fill(const struct step_answers *a, struct prediction *p)
 		PRINT_COLUMN("exchange", NULL, PRINT_FIGURE),
 		PRINT_COLUMN("no_answer", NULL, PRINT_WORD, .csv_key = ""),
 		PRINT_COLUMN(NULL, "", PRINT_WORD, .csv_key = ""),
+		PRINT_COLUMN("not_validated", NULL, PRINT_WORD),
 	};
 	static const struct print_column mean[] = {
 		PRINT_COLUMN("mean_low", "mean low", PRINT_FIGURE),
@@ -159,7 +162,7 @@ static void fill(const struct step_answers *a, struct prediction *p)
 
 	print_columns(&p->rows, point, 3);
 	first = prediction_columns(p);
-	print_columns(&p->rows, rest, 5);
+	print_columns(&p->rows, rest, 6);
 	if (has_mean)
 		print_columns(&p->rows, mean, 2);
 	for (size_t k = 0; k < a->table->count; k++) {
@@ -172,14 +175,17 @@ static void fill(const struct step_answers *a, struct prediction *p)
 		print_word(&p->rows, OUTSIDE, where(answer->outside));
 		print_numbers(&p->rows, OUTSIDE + 1, (double[]){answer->compute, answer->exchange}, 2);
 		if (has_mean)
-			print_numbers(&p->rows, NOTE + 1, (double[]){answer->mean_low, answer->mean_high}, 2);
+			print_numbers(
+				&p->rows, UNTRIED + 1, (double[]){answer->mean_low, answer->mean_high}, 2);
 		if (answer->why)
 			print_word(&p->rows, NOTE - 1, answer->why);
 		if (answer->why)
 			print_word(&p->rows, NOTE, arena_format(&p->arena, "no answer: %s", answer->why));
 		else if (answer->outside)
 			print_word(&p->rows, NOTE,
-				arena_format(&p->arena, "beyond the data: %s", where(answer->outside)));
+				arena_format(&p->arena, "beyond the data: %s%s", where(answer->outside),
+					answer->untried ? ", not validated" : ""));
+		print_word(&p->rows, UNTRIED, where(answer->untried));
 	}
 }
 
@@ -193,6 +199,7 @@ static int print(const struct step_answers *a, const struct predict_choices *cho
 		.covered = a->covered,
 		.outside = a->outside,
 		.unanswered = a->table->count - a->answered};
+	size_t untried = 0;
 	int status;
 
 	prediction_init(&p);
@@ -200,6 +207,13 @@ static int print(const struct step_answers *a, const struct predict_choices *cho
 		"Intervals: %g%%, of a run, by how configurations like these were predicted when they were left out%s.",
 		100 * a->confidence,
 		has_repeats(a) ? "; those of the mean of runs are 'mean low' to 'mean high'" : "");
+	for (size_t k = 0; k < a->table->count; k++)
+		untried += a->answers[k].untried && !a->answers[k].why;
+	if (untried)
+		p.basis = arena_format(&p.arena,
+			"%s Of %zu row%s they are not validated: no configuration that was left out is as far from the rest, so whether "
+			"they hold %g%% there is not known.",
+			p.basis, untried, pm_text_plural(untried), 100 * a->confidence);
 	measure(a, false, &p.all);
 	measure(a, true, &p.inside);
 	fill(a, &p);

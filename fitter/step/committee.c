@@ -7,16 +7,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define FEW_BATCHES 3     /* from which a line cannot be distinguished from a bend */
-#define LEAST_ERROR 0.005 /* candidates better than this are equally good */
-#define CHANCE 0.03
-#define NEAR 1.0           /* doublings in which the weight of a near deviation falls by e */
-#define PRIOR_ROWS 8       /* as many rows with the common deviation count at each point */
+#define FEW_BATCHES 3      /* from which a line cannot be distinguished from a bend */
+#define LEAST_ERROR 0.005  /* candidates better than this are equally good */
 #define NORMAL_DEGREES 1e6 /* at which Student's t is the normal distribution */
 
-/* Standard deviation of log T for each doubling beyond the data, before what folds make of it: a process that
- * none of the candidates has (memory, another algorithm of the library). */
-static const double by_distance[COMMITTEE_REGIONS] = {0, 0.10, 0.06, 0.06};
+const struct committee_constants committee_constants = {
+	.doubt = {0, 0.10, 0.06, 0.06}, .chance = 0.03, .near = 1, .prior_rows = 8, .untried = 3, .most = 6};
 
 /* Powers of the weights. Folds tell least about more GPUs, where the step may gain parts that no fold had:
  * there the candidates are nearer to equal. */
@@ -137,14 +133,15 @@ double committee_combine(const struct committee *committee, const struct committ
 
 double committee_scale(const struct committee *committee, const struct form_point *point, size_t without)
 {
-	double sum = PRIOR_ROWS * committee->common, rows = PRIOR_ROWS;
+	const struct committee_constants *constants = committee->constants;
+	double sum = constants->prior_rows * committee->common, rows = constants->prior_rows;
 
 	for (size_t k = 0; k < committee->count; k++) {
 		const struct form_point *p = &committee->points[k];
 		double distance = form_apart(p, point);
 		double weight = k == without || !isfinite(committee->deviation[k])
 					? 0
-					: committee->rows[k] * exp(-distance / NEAR);
+					: committee->rows[k] * exp(-distance / constants->near);
 
 		rows += weight;
 		if (weight > 0)
@@ -156,11 +153,12 @@ double committee_scale(const struct committee *committee, const struct form_poin
 
 double committee_chance(const struct committee *committee)
 {
-	return committee->count < COMMITTEE_FEW ? CHANCE * CHANCE : 0;
+	return committee->count < COMMITTEE_FEW ? pow(committee->constants->chance, 2) : 0;
 }
 
 double committee_noise(const struct committee *committee, const struct form_point *point)
 {
+	const double prior_rows = committee->constants->prior_rows;
 	double sum = 0, freedom = 0, near = 0, near_freedom = 0;
 
 	for (size_t k = 0; k < committee->count; k++) {
@@ -168,13 +166,14 @@ double committee_noise(const struct committee *committee, const struct form_poin
 
 		if (!(degrees > 0))
 			continue;
-		weight = exp(-form_apart(&committee->points[k], point) / NEAR) * degrees;
+		weight =
+			exp(-form_apart(&committee->points[k], point) / committee->constants->near) * degrees;
 		sum += degrees * committee->noise[k];
 		freedom += degrees;
 		near += weight * committee->noise[k];
 		near_freedom += weight;
 	}
-	return freedom > 0 ? (near + PRIOR_ROWS * sum / freedom) / (near_freedom + PRIOR_ROWS) : 0;
+	return freedom > 0 ? (near + prior_rows * sum / freedom) / (near_freedom + prior_rows) : 0;
 }
 
 /* By how many doublings a number lies beyond a range. */
@@ -198,16 +197,21 @@ double committee_reach(
 						    committee_coordinate(greatest, region));
 }
 
-double committee_doubt(
-	const struct form_point *point, const struct form_point *least, const struct form_point *greatest)
+void committee_away(const struct form_point *point, const struct form_point *least,
+	const struct form_point *greatest, double away[COMMITTEE_REGIONS])
 {
-	const double away[COMMITTEE_REGIONS] = {0, beyond(point->batch, least->batch, greatest->batch),
-		beyond(point->gpus, least->gpus, greatest->gpus),
-		beyond(point->nodes, least->nodes, greatest->nodes)};
+	away[COMMITTEE_INSIDE] = 0;
+	for (size_t r = COMMITTEE_BATCH; r < COMMITTEE_REGIONS; r++)
+		away[r] = beyond(committee_coordinate(point, r), committee_coordinate(least, r),
+			committee_coordinate(greatest, r));
+}
+
+double committee_doubt(const struct committee *committee, const double away[COMMITTEE_REGIONS])
+{
 	double variance = 0;
 
 	for (size_t r = COMMITTEE_BATCH; r < COMMITTEE_REGIONS; r++)
-		variance += by_distance[r] * away[r] * by_distance[r] * away[r];
+		variance += pow(committee->constants->doubt[r] * away[r], 2);
 	return variance;
 }
 
@@ -242,34 +246,60 @@ static const char *no_basis(const struct committee *c, const struct form_point *
 	return NULL;
 }
 
+/* Regions beyond which a point lies where no fold was: below the data, or farther above. */
+static unsigned untried_of(const struct committee *c, const struct form_point *point, unsigned outside)
+{
+	unsigned untried = 0;
+
+	for (size_t r = COMMITTEE_BATCH; r < COMMITTEE_REGIONS; r++) {
+		const struct committee_try *farthest = committee_tried(c, r, HUGE_VAL);
+		double reach = committee_reach(point, &c->greatest, r);
+
+		if (outside >> r & 1 && (!farthest || reach <= 0 || reach > farthest->reach + 1e-9))
+			untried |= 1U << r;
+	}
+	return untried;
+}
+
 /* There the candidates follow the measured rows, noise and all, and say that little is left. */
 static bool is_measured(const struct committee *c, const struct form_point *point)
 {
 	return form_is_one_of(c->points, c->count, point);
 }
 
-void committee_predict(const struct committee *committee, const struct form_point *point, double confidence,
-	struct committee_answer *answer)
+void committee_vote(
+	const struct committee *committee, const struct form_point *point, struct committee_votes *votes)
+{
+	for (size_t c = 0; c < committee->candidate_count; c++)
+		votes->logs[c] = candidate_answer(
+			&committee->candidates[c], point, &votes->spread[c], &votes->variance[c]);
+}
+
+/* Where a point lies, and why there is no answer, if there is none. */
+static bool place_answer(
+	const struct committee *committee, const struct form_point *point, struct committee_answer *answer)
+{
+	*answer = (struct committee_answer){NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0, 0, NULL};
+	answer->outside = committee_outside(point, &committee->least, &committee->greatest);
+	answer->untried = untried_of(committee, point, answer->outside);
+	answer->why = no_basis(committee, point, answer->outside);
+	return !answer->why;
+}
+
+void committee_judge(const struct committee *committee, const struct form_point *point,
+	const struct committee_votes *votes, double confidence, struct committee_answer *answer)
 {
 	const struct form *form = &committee->candidates[committee->best].forms[committee->best_form];
-	struct committee_votes votes;
 	struct committee_place place;
-	double mean, variance, noise, quantile, margin;
+	double mean, variance, noise, quantile, margin, away[COMMITTEE_REGIONS];
 
-	*answer = (struct committee_answer){NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0, NULL};
-	answer->outside = committee_outside(point, &committee->least, &committee->greatest);
-	answer->why = no_basis(committee, point, answer->outside);
-	if (answer->why)
+	if (!place_answer(committee, point, answer))
 		return;
-	for (size_t c = 0; c < committee->candidate_count; c++)
-		votes.logs[c] = candidate_answer(
-			&committee->candidates[c], point, &votes.spread[c], &votes.variance[c]);
 	place.outside = answer->outside;
 	place.more_gpus = beyond(point->gpus, 0, committee->greatest.gpus);
-	mean = committee_combine(committee, &votes, &place, &variance);
-	variance += committee_chance(committee);
-	if (answer->outside)
-		variance += committee_doubt(point, &committee->least, &committee->greatest);
+	mean = committee_combine(committee, votes, &place, &variance);
+	committee_away(point, &committee->least, &committee->greatest, away);
+	variance += committee_chance(committee) + committee_doubt(committee, away);
 	noise = committee_noise(committee, point) * (is_measured(committee, point) ? 1 : committee->repeated);
 	quantile = student_quantile(confidence, NORMAL_DEGREES);
 	margin = quantile * sqrt(widened(committee, point, answer->outside, variance + noise));
@@ -283,6 +313,17 @@ void committee_predict(const struct committee *committee, const struct form_poin
 	}
 	answer->compute = form_compute(form, point);
 	answer->exchange = form_exchange(form, point);
+}
+
+void committee_predict(const struct committee *committee, const struct form_point *point, double confidence,
+	struct committee_answer *answer)
+{
+	struct committee_votes votes;
+
+	if (!place_answer(committee, point, answer))
+		return;
+	committee_vote(committee, point, &votes);
+	committee_judge(committee, point, &votes, confidence, answer);
 }
 
 const struct committee_try *committee_tried(

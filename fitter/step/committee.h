@@ -67,7 +67,10 @@ struct committee_tries {
 	} tries[COMMITTEE_CUTS];
 };
 
+struct committee_constants;
+
 struct committee {
+	const struct committee_constants *constants;
 	size_t count; /* configurations, in ascending order of batch, GPUs, nodes */
 	struct form_point *points;
 	double *times, *compute; /* medians of their rows */
@@ -94,6 +97,7 @@ struct committee_answer {
 	double mean_low, mean_high; /* of the mean of runs; NAN: no row is repeated */
 	double compute, exchange;   /* of the form that is shown */
 	unsigned outside;           /* bits 1 << enum committee_region */
+	unsigned untried;           /* of these: smaller, or farther than any fold; not known to hold 95% */
 	const char *why;            /* NULL, or why there is no answer: "no row has several nodes" */
 };
 

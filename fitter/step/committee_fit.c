@@ -42,6 +42,7 @@ static double median_of(double *values, size_t count)
 
 void committee_reserve(struct committee *committee, size_t count)
 {
+	committee->constants = &committee_constants;
 	committee->points = mem_alloc(count + 1, sizeof(*committee->points));
 	committee->times = mem_alloc(count + 1, sizeof(*committee->times));
 	committee->compute = mem_alloc(count + 1, sizeof(*committee->compute));
@@ -257,27 +258,37 @@ static void enlarge_noise(
 	free(z);
 }
 
-const char *committee_fit(struct committee *committee, const struct committee_row *rows, size_t count)
+const char *committee_fit_examined(struct committee *committee, const struct committee_row *rows,
+	size_t count, size_t **place, struct examination *examination)
 {
-	size_t *place;
 	bool parts;
 
 	*committee = (struct committee){0};
+	*examination = (struct examination){0};
+	*place = mem_alloc(count + 1, sizeof(**place));
 	if (!count)
 		return "no rows";
-	place = mem_alloc(count, sizeof(*place));
-	group(committee, rows, count, place);
-	if (committee->count < LEAST_CONFIGURATIONS) {
-		free(place);
+	group(committee, rows, count, *place);
+	if (committee->count < LEAST_CONFIGURATIONS)
 		return "fewer than 3 different configurations of batch, GPUs and nodes";
-	}
 	committee_describe(committee);
-	enlarge_noise(committee, rows, place, count);
+	enlarge_noise(committee, rows, *place, count);
 	parts = has_compute(committee);
 	add_candidates(committee, parts);
 	fit_candidates(committee);
 	choose_shown(committee, parts);
-	committee_examine(committee, rows, place, count);
-	free(place);
+	committee_examine(committee, examination);
+	committee_calibrate(committee, examination, rows, *place, count);
 	return NULL;
+}
+
+const char *committee_fit(struct committee *committee, const struct committee_row *rows, size_t count)
+{
+	struct examination examination;
+	size_t *place;
+	const char *why = committee_fit_examined(committee, rows, count, &place, &examination);
+
+	committee_examination_free(&examination);
+	free(place);
+	return why;
 }

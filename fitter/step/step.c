@@ -76,6 +76,6 @@ void step_model_predict(const struct step_model *model, const struct step_row *r
 		committee_predict(&level->committee, &row->row.point, confidence, answer);
 		return;
 	}
-	*answer = (struct committee_answer){NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0, NULL};
+	*answer = (struct committee_answer){NAN, NAN, NAN, NAN, NAN, NAN, NAN, 0, 0, NULL};
 	answer->why = !level ? "its level was not measured" : level->why;
 }

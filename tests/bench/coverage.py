@@ -13,6 +13,8 @@ PMFIT, FITDATA, REPRO, SCRATCH = sys.argv[1:]
 ASKED = os.environ.get("SETS", "").split()
 HEAD = ["gpus", "nodes", "local_bsz", "step_time"]
 COLUMNS = {"inside": None, "batch": 2, "gpus": 0, "nodes": 1}
+LEAST_CONFIGURATIONS = 6
+DRAWS = 3  # of a third of the rows
 LEAST_ROWS = 20  # of a table that is split
 BUCKETS = (1, 2, 3, math.inf)  # doublings
 
@@ -26,6 +28,10 @@ def pollux(job):
     folder = f"{FITDATA}/pollux/{job}"
     rows = [(sum(map(int, r["placement"])), len(r["placement"]), r["local_bsz"], r["step_time"]) for r in read(f"{folder}/placements.csv")]
     return rows + [(r["num_replicas"], r["num_nodes"], r["local_bsz"], r["step_time"]) for r in read(f"{folder}/scalability.csv")]
+
+
+def pollux_jobs():
+    return sorted(os.listdir(f"{FITDATA}/pollux")) if os.path.isdir(f"{FITDATA}/pollux") else []
 
 
 def gavel():
@@ -60,7 +66,7 @@ def repro():
 
 
 def tables():
-    found = {job: pollux(job) for job in sorted(os.listdir(f"{FITDATA}/pollux"))} if os.path.isdir(f"{FITDATA}/pollux") else {}
+    found = {job: pollux(job) for job in pollux_jobs()}
     found.update(gavel() if os.path.isdir(f"{FITDATA}/gavel") else {})
     found.update(repro() if os.path.isdir(REPRO) else {})
     for name, rows in found.items():
@@ -72,8 +78,9 @@ def tables():
 def splits(rows, column):
     """What is fitted: the lowest half, third, quarter of a column's values, or two thirds of the rows at random."""
     if column is None:
-        draw = random.Random(1)
-        yield [draw.random() < 2 / 3 for _ in rows]
+        for seed in range(DRAWS):
+            draw = random.Random(1 + seed)
+            yield [draw.random() < 2 / 3 for _ in rows]
         return
     values = sorted({row[column] for row in rows})
     kept = {math.ceil(len(values) / part) for part in (2, 3, 4)}
@@ -93,9 +100,9 @@ def run(*command):
 
 
 def ask(train, test, column):
-    """(doublings, error, in its interval) of each answered row; the verdict's own error and words."""
+    """(doublings, error, in its interval, width, is validated) of each answered row; the verdict's own error and words."""
     model = f"{SCRATCH}/model.json"
-    if len({row[:3] for row in train}) < 6:
+    if len({row[:3] for row in train}) < LEAST_CONFIGURATIONS:
         return [], None
     said = run("auto", "--json", "--time", "step_time,s", "--batch-is", "local", "-o", model, write("train", train))
     if said.returncode:
@@ -110,7 +117,7 @@ def ask(train, test, column):
             away = math.log2(row[column] / edge) if column is not None else 0
             held = answer["low"] is not None and answer["low"] <= row[3] <= answer["high"]
             width = math.log(answer["high"] / answer["low"]) if answer["low"] else math.inf
-            found.append((away, abs(answer["predicted"] / row[3] - 1), held, width))
+            found.append((away, abs(answer["predicted"] / row[3] - 1), held, width, not answer["not_validated"]))
     return found, verdicts
 
 
@@ -121,11 +128,31 @@ def cell(rows):
             f"{sum(r[3] for r in rows) / len(rows):5.2f}")
 
 
+def source(name):
+    """Tables of one source are measured, or made, alike."""
+    return "pollux" if name in pollux_jobs() else name.split()[0] if name.startswith("gavel") else name if name in ("azcifar", "yolo") else "made"
+
+
+def write_splits(path):
+    """What bench_constants reads."""
+    with open(path, "w", encoding="utf-8") as file:
+        for name, rows in tables():
+            for where, column in COLUMNS.items():
+                for taken in splits(rows, column):
+                    if len({row[:3] for row, yes in zip(rows, taken) if yes}) < LEAST_CONFIGURATIONS:
+                        continue
+                    file.write(f"= {source(name)} {name.replace(' ', '-')} {where}\n")
+                    file.writelines(f"{'fit' if yes else 'ask'} {' '.join(map(repr, row))}\n" for row, yes in zip(rows, taken))
+
+
 def main():
+    if os.environ.get("SPLITS"):
+        write_splits(os.environ["SPLITS"])
+        return
     believed, low, total = [], [], 0
     print(f"{'table':24}{'beyond':8}" + "".join(f"{'up to x%d' % 2 ** b if b < 9 else 'farther':>24}" for b in BUCKETS) + f"{'all':>24}")
     print("rows, error %, % in 95% intervals, width (log of high over low)")
-    everything = collections.defaultdict(list)
+    everything, unsaid = collections.defaultdict(list), collections.defaultdict(list)
     for name, rows in tables():
         for where, column in COLUMNS.items():
             found = []
@@ -143,15 +170,20 @@ def main():
             if not found:
                 continue
             everything[where] += found
-            total += 1
-            if sum(a[2] for a in found) < 0.9 * len(found):
-                low.append(f"{name} {where}")
+            said = [a for a in found if a[4]]
+            total += bool(said)
+            if sum(a[2] for a in said) < 0.9 * len(said):
+                low.append(f"{name} {where} ({100 * sum(a[2] for a in said) / len(said):.0f}% of {len(said)})")
+            unsaid[where] += [a for a in found if not a[4]]
             parts = [[a for a in found if (0 if i == 0 else BUCKETS[i - 1]) < max(a[0], 1e-9) <= bucket] for i, bucket in enumerate(BUCKETS)]
             print(f"{name:24}{where:8}" + "".join(map(cell, parts + [found])), flush=True)
     for where, found in everything.items():
         parts = [[a for a in found if (0 if i == 0 else BUCKETS[i - 1]) < max(a[0], 1e-9) <= bucket] for i, bucket in enumerate(BUCKETS)]
         print(f"{'all':24}{where:8}" + "".join(map(cell, parts + [found])))
-    print(f"\nAt least 90% in their intervals: {total - len(low)} of {total}" + (f"; not: {', '.join(low)}" if low else ""))
+    print(f"\nAt least 90% of the rows whose intervals are said to be validated lie in them: {total - len(low)} of {total}" + (f"; not: {', '.join(low)}" if low else ""))
+    for where, found in unsaid.items():
+        if found:
+            print(f"'not validated' {where}: {len(found)} rows, {100 * sum(a[2] for a in found) / len(found):.0f}% in their intervals")
     for where in COLUMNS:
         ratios = sorted((was / max(says, 0.1), was, says, name) for name, w, says, was, _ in believed if w == where)
         if ratios:

@@ -266,6 +266,31 @@ static void test_repeats(void)
 	committee_free(&committee);
 }
 
+/* Through two batches every law passes: that a third is met then is no try, and farther is not validated. */
+static void test_untried(void)
+{
+	static const double more[] = {256, 512};
+	struct committee_row rows[400];
+	struct committee committee;
+	struct committee_answer answer;
+
+	for (size_t count = 3; count <= 4; count++) {
+		size_t made = make_rows(rows, batches, count, 16, 0.02, 5, false);
+
+		CHECK(!committee_fit(&committee, rows, made), "no committee");
+		CHECK((committee_tried(&committee, COMMITTEE_BATCH, HUGE_VAL) != NULL) == (count > 3),
+			"%zu batches: a try of two", count);
+		for (size_t b = 0; b < 2; b++) {
+			committee_predict(&committee,
+				&(struct form_point){more[b] * batches[count - 1] / 128, 4, 1}, 0.95,
+				&answer);
+			CHECK((answer.untried == 0) == (count > 3 && b == 0), "%zu batches, %g: untried %u",
+				count, more[b], answer.untried);
+		}
+		committee_free(&committee);
+	}
+}
+
 /* Amdahl's law, a whole batch that is the same, from 1 to 16 GPUs with 2% of noise: five rows answer for 32,
  * in intervals that hold it and are wide; three rows answer between. */
 static void test_few(void)
@@ -386,6 +411,7 @@ int main(void)
 	test_jump();
 	test_intervals();
 	test_repeats();
+	test_untried();
 	test_few();
 	test_refusals();
 	test_file();
