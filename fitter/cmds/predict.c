@@ -435,7 +435,12 @@ const struct command cmd_predict = {
 		"within what steps do (batch: powers 0 to 1, GPUs: 0 to 0.35, nodes: -0.35 to 0.35; a "
 		"formula that falls goes on as fast as it did), for columns with such names. Its "
 		"interval widens with the distance. --formula takes the formula as it is; a model of "
-		"'pmfit step' knows more about such rows.\n",
+		"'pmfit step' knows more about such rows.\n"
+		"\n"
+		"Of a model of 'pmfit step' an interval is of a run, mean_low to mean_high are of the mean of runs "
+		"(where the fitted rows repeat configurations), and not_validated names where the table could not show "
+		"that intervals hold: columns in which the row is farther from the data than any configuration that was "
+		"left out, or 'inside' where fewer than 29 were.\n",
 	.options = OPTION_TABLES(rows),
 	.after = "Examples:\n"
 		 "  pmfit predict lenet.json planned.csv\n"

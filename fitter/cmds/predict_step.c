@@ -185,7 +185,8 @@ static void fill(const struct step_answers *a, struct prediction *p)
 			print_word(&p->rows, NOTE,
 				arena_format(&p->arena, "beyond the data: %s%s", where(answer->outside),
 					answer->untried ? ", not validated" : ""));
-		print_word(&p->rows, UNTRIED, where(answer->untried));
+		print_word(&p->rows, UNTRIED,
+			answer->untried == 1U << COMMITTEE_INSIDE ? "inside" : where(answer->untried));
 	}
 }
 
@@ -211,8 +212,8 @@ static int print(const struct step_answers *a, const struct predict_choices *cho
 		untried += a->answers[k].untried && !a->answers[k].why;
 	if (untried)
 		p.basis = arena_format(&p.arena,
-			"%s Of %zu row%s they are not validated: no configuration that was left out is as far from the rest, so whether "
-			"they hold %g%% there is not known.",
+			"%s Of %zu row%s they are not validated: too few configurations were left out, or none as far from the rest, so "
+			"whether they hold %g%% there is not known.",
 			p.basis, untried, pm_text_plural(untried), 100 * a->confidence);
 	measure(a, false, &p.all);
 	measure(a, true, &p.inside);

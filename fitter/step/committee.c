@@ -246,10 +246,11 @@ static const char *no_basis(const struct committee *c, const struct form_point *
 	return NULL;
 }
 
-/* Regions beyond which a point lies where no fold was: below the data, or farther above. */
+/* Regions beyond which a point lies where no fold was: below the data, or farther above; inside, where too
+ * few were left out to tell. */
 static unsigned untried_of(const struct committee *c, const struct form_point *point, unsigned outside)
 {
-	unsigned untried = 0;
+	unsigned untried = outside || c->count >= COMMITTEE_TELLING ? 0 : 1U << COMMITTEE_INSIDE;
 
 	for (size_t r = COMMITTEE_BATCH; r < COMMITTEE_REGIONS; r++) {
 		const struct committee_try *farthest = committee_tried(c, r, HUGE_VAL);

@@ -97,8 +97,8 @@ struct committee_answer {
 	double mean_low, mean_high; /* of the mean of runs; NAN: no row is repeated */
 	double compute, exchange;   /* of the form that is shown */
 	unsigned outside;           /* bits 1 << enum committee_region */
-	unsigned untried;           /* of these: smaller, or farther than any fold; not known to hold 95% */
-	const char *why;            /* NULL, or why there is no answer: "no row has several nodes" */
+	unsigned untried; /* not known to hold 95%: smaller, or farther than any fold; bit 0: few folds */
+	const char *why;  /* NULL, or why there is no answer: "no row has several nodes" */
 };
 
 /* 0, or why these rows do not suffice: a sentence. committee_free in either case. */

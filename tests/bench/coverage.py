@@ -149,7 +149,7 @@ def main():
     if os.environ.get("SPLITS"):
         write_splits(os.environ["SPLITS"])
         return
-    believed, low, total = [], [], 0
+    believed, low, total, whole, everything_total = [], [], 0, 0, 0
     print(f"{'table':24}{'beyond':8}" + "".join(f"{'up to x%d' % 2 ** b if b < 9 else 'farther':>24}" for b in BUCKETS) + f"{'all':>24}")
     print("rows, error %, % in 95% intervals, width (log of high over low)")
     everything, unsaid = collections.defaultdict(list), collections.defaultdict(list)
@@ -170,6 +170,8 @@ def main():
             if not found:
                 continue
             everything[where] += found
+            everything_total += 1
+            whole += sum(a[2] for a in found) >= 0.9 * len(found)
             said = [a for a in found if a[4]]
             total += bool(said)
             if sum(a[2] for a in said) < 0.9 * len(said):
@@ -181,6 +183,7 @@ def main():
         parts = [[a for a in found if (0 if i == 0 else BUCKETS[i - 1]) < max(a[0], 1e-9) <= bucket] for i, bucket in enumerate(BUCKETS)]
         print(f"{'all':24}{where:8}" + "".join(map(cell, parts + [found])))
     print(f"\nAt least 90% of the rows whose intervals are said to be validated lie in them: {total - len(low)} of {total}" + (f"; not: {', '.join(low)}" if low else ""))
+    print(f"Of all rows, validated or not: {whole} of {everything_total} pairs")
     for where, found in unsaid.items():
         if found:
             print(f"'not validated' {where}: {len(found)} rows, {100 * sum(a[2] for a in found) / len(found):.0f}% in their intervals")

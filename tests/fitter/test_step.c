@@ -266,6 +266,28 @@ static void test_repeats(void)
 	committee_free(&committee);
 }
 
+/* Runs of one placement are from one series, off together by 15%: so many tell less than independent ones. */
+static void test_series(void)
+{
+	double widened = 0;
+
+	for (uint64_t seed = 0; seed < 20; seed++) {
+		struct committee_row rows[200];
+		struct committee committee;
+		struct random random;
+		size_t count = make_rows(rows, batches, 5, 16, 0.01, seed, false);
+
+		for (size_t r = 0; r < count; r++) {
+			random_init(&random, seed, (uint64_t)(64 * rows[r].point.gpus + rows[r].point.nodes));
+			rows[r].time *= exp(0.15 * random_normal(&random));
+		}
+		CHECK(!committee_fit(&committee, rows, count), "no committee");
+		widened += committee.widen[COMMITTEE_INSIDE] / 20;
+		committee_free(&committee);
+	}
+	CHECK(widened > 1.15, "widened by %.2f, as by independent rows", widened);
+}
+
 /* Through two batches every law passes: that a third is met then is no try, and farther is not validated. */
 static void test_untried(void)
 {
@@ -412,6 +434,7 @@ int main(void)
 	test_intervals();
 	test_repeats();
 	test_untried();
+	test_series();
 	test_few();
 	test_refusals();
 	test_file();
