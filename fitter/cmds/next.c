@@ -1,4 +1,5 @@
 /* pmfit next: which configurations to measure, so that an answer becomes narrower. */
+#include "auto.h"
 #include "base/text.h"
 #include "output/sentences.h"
 #include "predict.h"
@@ -220,6 +221,20 @@ static void print_answer(struct answer *a, const struct step_model *model, const
 	arena_free(&arena);
 }
 
+/* Another model is refused with what it lacks. */
+static void refuse_formula(const char *path)
+{
+	struct pm_fit_model *formula;
+
+	if (auto_is_table(path) || pm_fit_load(path, &formula))
+		return;
+	pm_fit_free(formula);
+	errx(1,
+		"%s: a formula's intervals are those of all its residuals, wherever was measured, so it cannot say which "
+		"measurement narrows them: give a model of 'pmfit step', or the table of runs",
+		path);
+}
+
 /* A model from its file, or fitted to a table. */
 static void get_model(
 	struct step_model *model, struct choices *choices, const char *path, struct arena *arena)
@@ -230,6 +245,7 @@ static void get_model(
 
 	if (step_options_load(path, model))
 		return;
+	refuse_formula(path);
 	step_options_read(&choices->columns, &csv, &table, path, true, choices->skip_bad, arena);
 	bad = step_model_fit(model, &choices->columns, &table);
 	if (bad)

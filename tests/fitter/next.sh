@@ -36,6 +36,8 @@ sed 's/^/west,/; 1s/west/cluster/' ask.csv >west.csv
 expect 'configuration of west.csv is of this' "$pmfit" next --for west.csv --level east model.json
 status=1
 expect 'not measured' "$pmfit" next --level north model.json
+"$pmfit" fit -q --seeds 1 --evaluations 500 --time step_ms --extrinsic local_bsz,gpus -o formula.json runs.csv >/dev/null 2>&1 || fail "no formula"
+expect 'cannot say which measurement narrows them' "$pmfit" next formula.json
 expect 'no model: fewer than' "$pmfit" next ask.csv --time nodes
 status=2
 expect 'expected a table' "$pmfit" next
