@@ -208,7 +208,9 @@ struct timeline_gap {
 struct timeline_process {
 	const char *path;
 	const char *host;
-	const char *program;  /* "": not known */
+	const char *program;  /* what it runs, of an interpreter the script: "train.py"; "": not known */
+	const char *command;  /* "python3.11 train.py", with arguments where they are recorded; NULL: not known */
+	const char *versions; /* "Python 3.12, CUPTI 13.0.1", of what is known; NULL: of another profiler */
 	const char *recorder; /* NULL: our own hook. Another's device times are on the host's clock already */
 	uint32_t pid;
 	int32_t rank;

@@ -33,6 +33,10 @@ struct timeline_join {
 	struct trace_touch *unpacked; /* those of one call, or NULL */
 };
 
+/* What the process runs, for `command` and `program` (timeline_command.c). */
+void timeline_add_command(
+	struct timeline *timeline, const struct trace *trace, struct timeline_process *process);
+
 /* When the process of a trace was recorded, and which part of it was dropped or is not read
  * (timeline_window.c). */
 void timeline_add_windows(struct timeline *timeline, const struct trace *trace,

@@ -372,6 +372,7 @@ void timeline_join_describe(struct timeline *timeline, struct timeline_join *joi
 	add_losses(process, trace);
 	add_warnings(timeline, process, trace);
 	add_assumed(timeline, process, trace);
+	timeline_add_command(timeline, trace, process);
 	add_modelled(timeline, process, trace);
 	for (size_t i = 0; i < trace->device_entry_count; i++)
 		add_device(timeline, process, &trace->devices[i]);
