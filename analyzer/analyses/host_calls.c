@@ -353,9 +353,12 @@ void host_calls_free(struct host_calls *list)
 	memset(list, 0, sizeof(*list));
 }
 
+bool host_call_waits(enum pm_kind kind, double ns)
+{
+	return kind == PM_KIND_ALLOC || kind == PM_KIND_SYNC || ns >= BLOCKED_NS;
+}
+
 bool host_call_blocks(const struct host_call *call)
 {
-	if (call->kind == PM_KIND_ALLOC || call->kind == PM_KIND_SYNC)
-		return true;
-	return call->count > 0 && call->time_ns / call->count >= BLOCKED_NS;
+	return host_call_waits(call->kind, call->count > 0 ? call->time_ns / call->count : 0);
 }

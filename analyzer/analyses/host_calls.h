@@ -51,4 +51,7 @@ void host_calls_free(struct host_calls *list);
  */
 bool host_call_blocks(const struct host_call *call);
 
+/* The same of a single call, by its kind and how long it took. */
+bool host_call_waits(enum pm_kind kind, double ns);
+
 #endif

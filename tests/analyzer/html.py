@@ -14,6 +14,8 @@ import sys
 import tempfile
 import xml.etree.ElementTree as tree
 
+import html_events
+
 pmanalyze, make_trace = (os.path.abspath(path) for path in sys.argv[1:3])
 failures = 0
 
@@ -169,6 +171,12 @@ def check_roofline():
     check("no roof" in words(part), "one: a roof from nowhere")
 
 
+def lane_of(part, piece):
+    """The lane of a rectangle of the still picture, by its place from above."""
+    lanes = words(part.find("p")).split("from above: ")[1].split(".")[0].split(", ")
+    return lanes[(int(piece.get("y")) - 1) // 13]
+
+
 def check_timeline():
     """The lanes have the time that the made-up program gave its work; who comes last does not wait."""
     rows = {words(row.find("th")): row for row in section(page_of("three")[0], "One iteration over ranks").iter("tr")}
@@ -176,14 +184,45 @@ def check_timeline():
              for name, row in rows.items()}
     check(waits["rank 0"] > 5 and waits["rank 1"] > 5 and waits["rank 2"] == 0, f"three: waiting {waits}")
     # Less than a bin of the window: the begin of the next update, at its edge.
-    short = [piece.get("class") for row in rows.values() for piece in row.iter("rect") if " short, " in words(piece)]
+    part = section(page_of("three")[0], "One iteration over ranks")
+    short = [piece.get("class") for row in rows.values() for piece in row.iter("rect")
+             if " short, " in words(piece) and lane_of(part, piece) not in ("layer", "host calls")]
     check(short == ["update"], f"three: short calls {short}")
     part = section(page_of("one")[0], "One iteration over ranks")
     window_us = float(words(part.find("p")).split(" us")[0])
     for phase, expected_us in [("forward", FORWARD_US), ("backward", BACKWARD_US)]:
-        pieces = [piece for piece in part.find("table").iter("rect") if piece.get("class") == phase]
+        pieces = [piece for piece in part.find("table").iter("rect") if piece.get("class") == phase and lane_of(part, piece) == "compute"]
         shown_us = sum(percent(piece, "width") for piece in pieces) * window_us / 100
         check(abs(shown_us - expected_us) < 0.5, f"one: {phase} is drawn {shown_us} us long, not {expected_us}")
+
+
+def check_host():
+    """The host's lane has the calls of the trace, at their times, and each call of the iterations that gives work; a layer's stay
+    in the lane above is from the first of its calls to the end of the last."""
+    trace = next(entry.path for entry in os.scandir("one") if entry.name.endswith(".pmtrace"))
+    result = subprocess.run([pmanalyze, "dump", "--records", "--csv", trace], capture_output=True, check=True)
+    calls = {(int(row["start_ns"]), int(row["start_ns"]) + int(row["duration_ns"]), row["function"])
+             for row in csv.DictReader(io.StringIO(result.stdout.decode())) if row["kind"] == "call"}
+    events = html_events.of_page(page_of("one")[1])["rank 0"]
+    shown = [(start, end, name) for lane, start, end, _, name, _ in events if lane == "host calls"]
+    check(len(shown) > 300, f"one: {len(shown)} host calls")
+    origins = [start - shown[0][0] for start, _, name in calls if name == shown[0][2]]
+    origin = next((origin for origin in origins if all((start + origin, end + origin, name) in calls for start, end, name in shown)), None)
+    check(origin is not None, "one: the host's lane has calls that the trace has not")
+    if origin is None:
+        return
+    here = {(start + origin, end + origin, name) for start, end, name in shown}
+    between = [call in here for call in sorted(calls) if min(here) <= call <= max(here)]
+    missing = [part for part in "".join("01"[known] for known in between).split("1") if part]
+    # What is missing between iterations is all of an evaluation, of 40 calls or so.
+    check(all(len(part) > 30 for part in missing), f"one: calls are missing: {missing}")
+    waits = {name for lane, _, _, phase, name, _ in events if phase == "blocked"}
+    check("cudaStreamSynchronize" in waits and not any("Convolution" in name for name in waits), f"one: blocked in {waits}")
+    stays = [(start, end, layer) for lane, start, end, _, _, layer in events if lane == "layer"]
+    for start, end, layer in stays:
+        inside = [(a, b) for lane, a, b, _, _, of in events if lane == "host calls" and of == layer and a >= start and b <= end]
+        check(inside and min(inside)[0] == start and max(b for _, b in inside) == end, f"one: a stay in {layer} from {start} to {end}")
+    check({layer for _, _, layer in stays} == set(LENET) | {"dropout1"}, f"one: stays in {sorted({layer for _, _, layer in stays})}")
 
 
 def told(command, name):
@@ -494,6 +533,7 @@ with tempfile.TemporaryDirectory() as work:
     check([words(title).split()[-1] for title in both.iter("h1")][1:] == ["one", "three"], "not each run has its part")
     check("2 runs side by side" in both_text, "no comparison")
     check_timeline()
+    check_host()
     check_roofline()
     check_hostile()
     check_files()

@@ -13,6 +13,8 @@ import subprocess
 import sys
 import tempfile
 
+import html_events
+
 pmanalyze, make_trace = (os.path.abspath(path) for path in sys.argv[1:3])
 failures = 0
 
@@ -175,7 +177,7 @@ def check_signed(browser):
 def check_timeline(browser, ranks):
     events = int(browser.value(STATUS).split(" events")[0].replace(",", ""))
     check(events > 400 * ranks, f"events: {browser.value(STATUS)}")
-    check(browser.value("document.querySelectorAll('.view .row').length") == ranks + 1, "rows of the timeline")
+    check(browser.value("document.querySelectorAll('.view > .row').length") == ranks, "rows of the timeline")
     check(browser.value("document.querySelector('details table.lines') !== null"), "the still picture is not kept")
     before = window(browser)
     browser.value(f"{VIEW}.focus()")
@@ -185,7 +187,7 @@ def check_timeline(browser, ranks):
     browser.key("ArrowRight")
     moved = window(browser)
     check(moved[0] > after[0] and abs((moved[1] - moved[0]) - (after[1] - after[0])) < 1, f"moved from {after} to {moved}")
-    x, y = browser.place("document.querySelector('.row:not(.head) canvas')")
+    x, y = browser.place("document.querySelector('.view > .row canvas')")
     browser.mouse("mouseWheel", x, y, deltaX=0, deltaY=-100, modifiers=2)
     browser.settle()
     wheeled = window(browser)
@@ -195,11 +197,44 @@ def check_timeline(browser, ranks):
     browser.mouse("mouseReleased", x - 60, y, button="left", clickCount=1)
     browser.settle()
     check(window(browser)[0] > wheeled[0], f"dragged from {wheeled} to {window(browser)}")
-    folds = "document.querySelector('.row button').getAttribute('aria-expanded')"
+    browser.mouse("mouseWheel", x, y, deltaX=0, deltaY=-100)
+    browser.settle()
+    check(window(browser)[1] - window(browser)[0] < wheeled[1] - wheeled[0], "the wheel does not zoom what was clicked")
+    browser.value("document.activeElement.blur()")
+    narrow = window(browser)
+    browser.mouse("mouseWheel", x, y, deltaX=0, deltaY=-100)
+    browser.settle()
+    check(window(browser) == narrow, "the wheel zooms what was not clicked")
+    x, y = browser.place("document.querySelector('.view > .row canvas')")
+    browser.mouse("mouseMoved", x, y)
+    for key, wider in (("s", 1), ("w", -1)):
+        narrow = window(browser)
+        browser.key(key, key)
+        check((window(browser)[1] - window(browser)[0] - narrow[1] + narrow[0]) * wider > 0, f"{key} under the pointer")
+    check_map(browser)
+    folds = "document.querySelector('.view > .row button').getAttribute('aria-expanded')"
     check(browser.value(folds) == "true", "a rank is folded at the start")
-    browser.click("document.querySelector('.row button')")
+    browser.click("document.querySelector('.view > .row button')")
     check(browser.value(folds) == "false", "a rank does not fold")
-    browser.click("document.querySelector('.row button')")
+    browser.click("document.querySelector('.view > .row button')")
+
+
+def check_map(browser):
+    """A click in the overview brings the window there, dragging the window moves it, and the whole is never left."""
+    wide = window(browser)[1] - window(browser)[0]
+    place = "document.querySelector('canvas.map')"
+    browser.click(place, 0.9)
+    check(abs(window(browser)[1] - window(browser)[0] - wide) < 1, "a click in the overview zooms")
+    late = window(browser)[0]
+    browser.click(place, 0.1)
+    check(window(browser)[0] < late, f"clicks in the overview: {window(browser)} after {late}")
+    early = window(browser)
+    x, y = browser.place(place, 0.1)
+    browser.mouse("mousePressed", x, y, button="left", buttons=1, clickCount=1)
+    browser.mouse("mouseMoved", x + 100, y, button="left", buttons=1)
+    browser.mouse("mouseReleased", x + 100, y, button="left", clickCount=1)
+    browser.settle()
+    check(window(browser)[0] > early[0], f"the window of the overview: {early} to {window(browser)}")
 
 
 def exported_events(name, layer):
@@ -218,18 +253,24 @@ def check_search(browser, layer):
     browser.click(search)
     browser.type(f"layer:{layer}")
     count = int(browser.value(STATUS).split(" ")[0].replace(",", ""))
-    check(count == exported_events("three", layer), f"search of {layer}: {browser.value(STATUS)}")
+    with open("three.html", encoding="utf-8") as page:
+        events = [event for rank in html_events.of_page(page.read()).values() for event in rank if event[5] == layer]
+    check(count == len(events), f"search of {layer}: {browser.value(STATUS)}, not {len(events)}")
+    device = sum(event[0] in ("compute", "communication", "copies") and event[3] != "wait" for event in events)
+    check(device == exported_events("three", layer), f"the page has {device} pieces of work of {layer}")
     browser.key("Enter", "\r")
     check(layer in browser.value(STATUS), f"the next match: {browser.value(STATUS)}")
     browser.value(f"{VIEW}.focus()")
     browser.key("Enter", "\r")
     start, end = window(browser)
-    # What is found and zoomed to is in the middle of the window: the pointer finds it there.
-    lane = browser.value(f"{STATUS}.includes('communication')")
-    x, y = browser.place("document.querySelector('.row:not(.head) canvas')", 0.5, 0.5 if lane else 0.17)
-    browser.mouse("mouseMoved", x, y)
-    browser.settle()
-    tip = browser.value("document.querySelector('.tip').hidden ? '' : document.querySelector('.tip').textContent")
+    # What is found and zoomed to is in the middle of the window: the pointer finds it there, in one of the lanes.
+    lanes = int(browser.value("document.querySelectorAll('.view > .row')[0].querySelectorAll('.lanes span').length"))
+    tip = ""
+    for lane in range(lanes):
+        x, y = browser.place("document.querySelector('.view > .row canvas')", 0.5, (lane + 0.5) / lanes)
+        browser.mouse("mouseMoved", x, y)
+        browser.settle()
+        tip += browser.value("document.querySelector('.tip').hidden ? '' : document.querySelector('.tip').textContent")
     check(layer in tip and "starts at" in tip and start < end, f"the tip: {tip!r}")
 
 

@@ -2,7 +2,7 @@
  * The HTML report's events: what the script draws as the timeline over ranks, as JSON beside the picture that
  * is there without script. Names are listed once; a rank's events are numbers in the base-64 of RFC 4648,
  * three of each event, with seven bits a byte, the lowest first (the eighth: more follows):
- *   3 times the number of the name, plus the lane
+ *   the number of the name times that of lanes, plus the lane
  *   start in ns since that of the event before (the first: since the start of all), with its sign in bit 0
  *   duration in ns
  */
@@ -21,6 +21,7 @@ struct buffer {
 
 /* What decides a name, and its number: names are made once, not for each event. */
 struct made {
+	const char *call; /* of the host's; else NULL */
 	uint32_t operation, number;
 	int kind;
 	const struct layer *layer;
@@ -86,7 +87,7 @@ static void write_base64(FILE *out, const struct buffer *buffer)
 static uint32_t make_name(struct events *events, const struct html_span *span)
 {
 	const struct timeline *timeline = &events->run->analysis->timeline;
-	const char *kernel = kernel_name(timeline, span->operation);
+	const char *name = span->call;
 	uint64_t bytes;
 	uint32_t number;
 	char *text = NULL;
@@ -95,13 +96,16 @@ static uint32_t make_name(struct events *events, const struct html_span *span)
 
 	if (!out)
 		err(1, "out of memory for the page");
+	if (!html_lane_is_host(span->lane))
+		name = kernel_title(&events->page->arena, kernel_name(timeline, span->operation));
 	fprintf(out, "[%d,", span->kind);
-	write_string(out, kernel_title(&events->page->arena, kernel));
+	write_string(out, name);
 	fputc(',', out);
 	write_string(out, span->layer ? layer_title(span->layer) : "");
 	fputc(',', out);
 	write_string(out, span->layer ? span->layer->text : "");
-	if (timeline_value(timeline, &timeline->operations[span->operation], "bytes", &bytes) &&
+	if (span->operation &&
+		timeline_value(timeline, &timeline->operations[span->operation], "bytes", &bytes) &&
 		bytes < (uint64_t)1 << 46)
 		fprintf(out, ",%llu]", (unsigned long long)bytes);
 	else
@@ -112,21 +116,34 @@ static uint32_t make_name(struct events *events, const struct html_span *span)
 	return number;
 }
 
+/* A host's name has no sizes: it is that of the function, or of the range. */
+static struct made key_of(const struct html_span *span)
+{
+	const bool host = html_lane_is_host(span->lane);
+
+	return (struct made){.call = host ? span->call : NULL,
+		.operation = host ? 0 : span->operation,
+		.kind = span->kind,
+		.layer = span->layer};
+}
+
 static uint32_t name_of(struct events *events, const struct html_span *span)
 {
-	uint64_t hash = mem_hash(mem_hash(mem_hash(MEM_HASH_START, span->operation), (uint64_t)span->kind),
-		(uint64_t)(uintptr_t)span->layer);
+	struct made key = key_of(span);
+	uint64_t hash =
+		mem_hash(mem_hash(mem_hash(mem_hash(MEM_HASH_START, key.operation), (uint64_t)key.kind),
+				 (uint64_t)(uintptr_t)key.layer),
+			(uint64_t)(uintptr_t)key.call);
 	uint32_t i;
 
 	for (size_t at = 0; (i = lookup_next(&events->made_lookup, hash, &at)) != LOOKUP_NONE;)
-		if (events->made[i].operation == span->operation && events->made[i].kind == span->kind &&
-			events->made[i].layer == span->layer)
+		if (events->made[i].operation == key.operation && events->made[i].kind == key.kind &&
+			events->made[i].layer == key.layer && events->made[i].call == key.call)
 			return events->made[i].number;
 	lookup_add(&events->made_lookup, hash, (uint32_t)events->made_count);
-	i = make_name(events, span);
-	*MEM_PUSH(events->made, events->made_count, events->made_room) =
-		(struct made){span->operation, i, span->kind, span->layer};
-	return i;
+	key.number = make_name(events, span);
+	*MEM_PUSH(events->made, events->made_count, events->made_room) = key;
+	return key.number;
 }
 
 static void add_event(void *context, const struct html_span *span)
@@ -156,34 +173,34 @@ static void iterations_of(const struct events *events, const struct analysis_wor
 		*first = *end;
 }
 
-static size_t count_events(const struct events *events, const bool *chosen, size_t more)
+static void count_event(void *context, const struct html_span *span)
+{
+	(void)span;
+	++*(size_t *)context;
+}
+
+/* Events of the iterations so far from the picture's, of the ranks that are chosen. */
+static size_t count_events(const struct events *events, const bool *chosen, size_t distance)
 {
 	const struct analysis *analysis = events->run->analysis;
-	size_t count = 0, first, end;
+	size_t count = 0;
 
 	for (size_t w = 0; w < analysis->worker_count; w++) {
 		const struct analysis_worker *worker = &analysis->workers[w];
+		const size_t middle = html_iteration_at(worker, events->begin_ns, events->end_ns);
 
-		if (!chosen[w])
+		if (!chosen[w] || middle == worker->iterations.count)
 			continue;
-		iterations_of(events, worker, more, &first, &end);
-		for (size_t i = first; i < end; i++) {
-			const struct iteration *item = &worker->iterations.items[i];
-
-			count += item->read_end - item->first_read;
-			for (size_t c = item->first_call; c < item->call_end; c++) {
-				uint32_t intervals =
-					timeline_call(&analysis->timeline, worker->worker->calls[c])
-						.interval_count;
-
-				count += intervals ? intervals : 1;
-			}
-		}
+		if (middle >= distance)
+			html_spans(analysis, worker, middle - distance, count_event, &count);
+		if (distance && middle + distance < worker->iterations.count)
+			html_spans(analysis, worker, middle + distance, count_event, &count);
 	}
 	return count;
 }
 
-/* As many iterations as there is room for, of all ranks; else one, of as many ranks as there is room for. */
+/* As many iterations as there is room for, of all ranks; else one, of as many ranks as there is room for.
+ * Answers how many on each side of the picture's. */
 static size_t choose(struct events *events, bool **chosen)
 {
 	size_t ranks = events->run->analysis->worker_count, most = events->page->event_most, more = 0, all;
@@ -196,11 +213,9 @@ static size_t choose(struct events *events, bool **chosen)
 		html_choose(events->run, ranks ? ranks : 1, chosen);
 		return 0;
 	}
-	for (size_t before = 0; all > before && all <= most; more++) {
-		before = all;
-		all = count_events(events, *chosen, more + 1);
-	}
-	return more ? more - 1 : 0;
+	for (size_t next; (next = count_events(events, *chosen, more + 1)) && all + next <= most; more++)
+		all += next;
+	return more;
 }
 
 static void write_rank(struct events *events, size_t w, size_t more)
@@ -248,11 +263,14 @@ void html_events(struct html_page *page, const struct html_run *run)
 			before = ",\n";
 		}
 	fputs("],\n\"phases\":[", page->out);
-	for (int kind = 0; kind <= HTML_WAIT; kind++) {
+	for (int kind = 0; kind < HTML_KINDS; kind++) {
 		fprintf(page->out, "%s[\"%s\",", kind ? "," : "", html_phase_key(kind));
 		write_string(page->out, html_phase_title(kind));
 		fputc(']', page->out);
 	}
+	fputs("],\n\"lanes\":[", page->out);
+	for (int lane = 0; lane < HTML_LANES; lane++)
+		fprintf(page->out, "%s\"%s\"", lane ? "," : "", html_lane_titles[lane]);
 	/* Number 0 is the empty text, which names nothing. */
 	fputs("],\n\"names\":[0", page->out);
 	for (size_t i = 1; i < events.names.count; i++)

@@ -10,10 +10,10 @@
 static const char style[] =
 	":root{--grey:#c3c6cd;--mark:#83868f;--forward:var(--k0);--backward:var(--k4);"
 	"--communication:var(--k1);--update:var(--k2);--h2d:var(--k5);--io:var(--k3);--md:#b8a800;"
-	"--graph:var(--k6);--other:var(--k7);--c3:#6aa5d0;--c2:#c3dcec;--m:#eceef1;--w2:#fbd3b8;"
+	"--graph:var(--k6);--other:var(--k7);--c3:#6aa5d0;--c2:#c3dcec;--m:#eceef1;--plain:#8d9bb0;--blocked:#c98a9b;--call:var(--mark);--range:var(--plain);--w2:#fbd3b8;"
 	"--w3:#ee8f62}\n"
 	"@media (prefers-color-scheme:dark){:root{--grey:#4a4e58;--mark:#878c98;--md:#d8ca3c;"
-	"--c3:#34699c;--c2:#24405c;--m:#2b2e35;--w2:#5c3a28;--w3:#a1552f}}\n"
+	"--c3:#34699c;--c2:#24405c;--m:#2b2e35;--plain:#6f7d93;--blocked:#8f5a68;--w2:#5c3a28;--w3:#a1552f}}\n"
 	".lead{padding-left:34px}.lead li{margin:4px 0}.lead>p{margin:0 0 6px -16px}\n"
 	"table{width:100%}table.lines td.w{width:100%}\n"
 	"svg{display:block;width:100%;overflow:hidden}\n"
@@ -31,9 +31,13 @@ static const char style[] =
 	"summary:focus-visible,a:focus-visible{outline:2px solid var(--forward);outline-offset:2px}"
 	"section,h1{scroll-margin-top:8px}\n"
 	"th .row{display:block;height:18px;line-height:18px}.gain{fill:var(--update)}"
-	".plain{fill:var(--h2d)}.near{fill:var(--forward)}.faded{opacity:.35}\n"
+	".plain{fill:var(--plain)}.near{fill:var(--forward)}.faded{opacity:.35}\n"
+	"svg text.t{font-size:10px;fill:#111}svg text.t-forward,svg text.t-graph{fill:#fff}"
+	"@media (prefers-color-scheme:dark){svg text.t{fill:#111}}\n"
 	"svg line.hop{stroke:var(--dim)}\n"
 	".list thead th{white-space:normal}.scroll{margin-top:10px}\n"
+	"@media (max-width:640px){body{padding:12px 12px 32px}svg text.half{display:none}"
+	".lead{padding-left:26px}}\n"
 	"@media (max-width:900px){th,td{padding:2px 4px}table.list{font-size:12px}}\n"
 	"@media print{.toc{display:none}table{font-size:8pt}.scroll{overflow:visible}th,"
 	"td{padding:1px 3px}.dim,.legend{break-after:avoid}}\n";
@@ -57,19 +61,28 @@ static const char patterns[] =
 
 const char *html_phase_key(int phase)
 {
-	return phase == HTML_WAIT ? "wait" : phase_keys[phase];
+	static const char *const others[] = {"wait", "blocked", "call", "range"};
+
+	return phase >= PHASE_COUNT ? others[phase - PHASE_COUNT] : phase_keys[phase];
 }
 
 const char *html_phase_title(int phase)
 {
-	static const char *const titles[] = {
+	static const char *const others[] = {
+		"waiting for the last rank", "host blocked in a call", "other host call", "range"};
+
+	return phase >= PHASE_COUNT ? others[phase - PHASE_COUNT] : phase_titles[phase];
+}
+
+const char *html_phase_text(enum phase phase)
+{
+	static const char *const texts[] = {
 #define ITEM(name, key, symbol, title, text) text,
 		PHASE_LIST(ITEM)
 #undef ITEM
-			"waiting for the last rank",
 	};
 
-	return titles[phase];
+	return texts[phase];
 }
 
 static bool has_pattern(int phase)
@@ -82,7 +95,7 @@ void html_page_begin(struct html_page *page, const char *title)
 {
 	const char *phases = "";
 
-	for (int phase = 0; phase <= HTML_WAIT; phase++) {
+	for (int phase = 0; phase < HTML_KINDS; phase++) {
 		const char *key = html_phase_key(phase);
 
 		phases = arena_format(&page->arena,

@@ -47,7 +47,15 @@ struct html_run {
 #define HTML_FACTOR \
 	2 /* what if a layer, or communication, were so many times as fast: the words say "twice" */
 
-#define HTML_WAIT PHASE_COUNT /* class and text beside those of the phases: waiting for the last rank */
+/* Classes and texts beside those of the phases: waiting for the last rank; calls that give the device no
+ * work, in which the host is blocked, or is not; ranges that the program names. */
+enum {
+	HTML_WAIT = PHASE_COUNT,
+	HTML_BLOCKED,
+	HTML_CALL,
+	HTML_RANGE,
+	HTML_KINDS,
+};
 
 /* script_*.js, at the end of the page. */
 extern const unsigned char html_script[];
@@ -76,9 +84,11 @@ void html_swatch(struct html_page *page, int phase);
 /* A piece of a bar: places in percent. `tip` is escaped. */
 void html_piece(struct html_page *page, int phase, double from, double wide, const char *tip);
 
-/* Key of a phase (and class), and words for people; of HTML_WAIT too. */
+/* Key of a phase (and class), and what people call it, as text does; of HTML_WAIT and the next too. And what
+ * it means, in words. */
 const char *html_phase_key(int phase);
 const char *html_phase_title(int phase);
+const char *html_phase_text(enum phase phase);
 
 /* Mean exclusive times of `count` workers, stacked, as the picture of the last row's cell. */
 void html_stack_phases(

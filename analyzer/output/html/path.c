@@ -4,6 +4,7 @@
  * at most a thousand.
  */
 #include "page.h"
+#include "spans.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -136,7 +137,7 @@ static void draw_all(struct lane *lane, size_t first, size_t last, int64_t begin
 	draw(lane, &piece);
 }
 
-/* The iteration whose path's length is nearest the median's. */
+/* That whose path's length is nearest the median's. */
 static size_t middle_iteration(const struct critical *path)
 {
 	double *lengths_ns = mem_alloc(path->iteration_count, sizeof(*lengths_ns));
@@ -155,6 +156,20 @@ static size_t middle_iteration(const struct critical *path)
 	return best;
 }
 
+/* The iteration of the timeline; where the path does not have it, that whose path's length is nearest the
+ * median's. */
+static size_t typical_iteration(const struct html_run *run)
+{
+	const struct critical *path = &run->path;
+	const struct analysis_worker *worker = &run->analysis->workers[0];
+	const size_t typical = html_typical_iteration(worker);
+
+	for (size_t i = 0; i < path->iteration_count; i++)
+		if (worker->used[run->job.first_used + i] == typical)
+			return i;
+	return middle_iteration(path);
+}
+
 /* A row for each worker on the path, the first MOST_RANKS of them. */
 static void choose_rows(struct lane *lane, const struct critical_path *iteration)
 {
@@ -170,7 +185,7 @@ static void choose_rows(struct lane *lane, const struct critical_path *iteration
 static void write_picture(struct html_page *page, const struct html_run *run)
 {
 	const struct critical *path = &run->path;
-	size_t middle = middle_iteration(path), first = SIZE_MAX, last = 0;
+	size_t middle = typical_iteration(run), first = SIZE_MAX, last = 0;
 	struct lane lane = {.page = page, .run = run, .last_row = SIZE_MAX};
 	int64_t begin_ns;
 

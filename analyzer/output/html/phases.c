@@ -61,6 +61,7 @@ static void write_table(struct html_page *page, const struct html_run *run)
 		print_row(&table);
 		print_word(&table, NAME, html_phase_title(phase));
 		print_colour(&table, NAME, html_phase_key(phase));
+		print_tip(&table, NAME, html_phase_text((enum phase)phase));
 		print_word(&table, SYMBOL, phase_symbols[phase]);
 		if (phase < PHASE_WORK_COUNT)
 			print_number(&table, BUSY,

@@ -6,12 +6,18 @@ function time_text(ns) {
 	return (ns / unit).toFixed(unit === 1 ? 0 : 3) + " " + name;
 }
 
-const LANES = 3;
+/* The label of a ruler with lines so far apart: as few digits as tell them apart. */
+function ruler_text(ns, step, longest) {
+	const [unit, name] = longest >= 1e9 ? [1e9, "s"] : longest >= 1e6 ? [1e6, "ms"] : longest >= 1e3 ? [1e3, "us"] : [1, "ns"];
+	const digits = Math.max(0, -Math.floor(Math.log10(step / unit) + 1e-9));
 
-/* The numbers of events.c, into a lane's arrays in order of start. `reach` is the latest end up to an event. */
-function read_events(text) {
+	return (ns / unit).toFixed(digits) + " " + name;
+}
+
+/* The numbers of events.c, into arrays of each lane in order of start. `reach` is the latest end up to an event. */
+function read_events(text, lane_count) {
 	const bytes = Uint8Array.from(atob(text), character => character.charCodeAt(0));
-	const lanes = [[], [], []];
+	const lanes = Array.from({length: lane_count}, () => []);
 	let at = 0, start = 0;
 
 	function next() {
@@ -28,7 +34,7 @@ function read_events(text) {
 		const name = next(), later = next();
 
 		start += (later % 2 ? -1 : 1) * Math.floor(later / 2);
-		lanes[name % LANES].push([start, start + next(), Math.floor(name / LANES)]);
+		lanes[name % lane_count].push([start, start + next(), Math.floor(name / lane_count)]);
 	}
 	return lanes.map(lane_of);
 }

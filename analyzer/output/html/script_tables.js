@@ -19,9 +19,14 @@ document.head.append(make("style", {},
 	"button:focus-visible,.view:focus-visible,input:focus-visible{outline:2px solid var(--forward);outline-offset:1px}" +
 	".view{position:relative;border:1px solid var(--line);max-height:70vh;overflow-y:auto;overflow-x:hidden}" +
 	".view canvas{display:block;width:100%;cursor:crosshair;touch-action:pan-y}" +
-	".row{display:grid;grid-template-columns:112px 1fr;border-bottom:1px solid var(--line)}" +
-	".row>button{text-align:left;overflow:hidden;text-overflow:ellipsis;white-space:nowrap;font-size:12px;padding:0 6px}" +
-	".row.head{position:sticky;top:0;background:var(--bg);z-index:1}" +
+	".row{display:grid;grid-template-columns:160px 1fr;border-bottom:1px solid var(--line)}" +
+	".label{display:flex;justify-content:space-between;overflow:hidden;white-space:nowrap;font-size:12px;padding:0 4px;gap:4px}" +
+	".label button.s{text-align:left;overflow:hidden;text-overflow:ellipsis;align-self:center}" +
+	".lanes{padding-top:1px;color:var(--dim);font-size:10px;text-align:right}.lanes span{display:block;height:16px;line-height:15px}" +
+	".folded .lanes{display:none}.folded{line-height:8px;font-size:10px}.head .label{color:var(--dim);align-self:center}" +
+	"@media (max-width:640px){.row{grid-template-columns:96px 1fr}.view>.row>.label{display:block}" +
+	".label button.s{display:block;height:14px;line-height:14px;color:var(--dim)}.view>.row>.label:not(.folded)+canvas{margin-top:14px}.tools input{min-width:120px}}" +
+	".head{position:sticky;top:0;background:var(--bg);z-index:1}.view canvas.map{cursor:ew-resize}" +
 	".tip{position:fixed;z-index:9;pointer-events:none;max-width:420px;padding:6px 10px;font-size:13px;white-space:pre-line;" +
 	"overflow-wrap:anywhere;color:var(--fg);background:var(--panel);border:1px solid var(--line);border-radius:4px}" +
 	".status{min-height:1.5em;font-size:13px;overflow-wrap:anywhere}tr.hit>*{outline:2px solid var(--communication)}" +

@@ -2,7 +2,7 @@
  * Of the report's script (README.md): the timeline over ranks, its window, and what is found and selected in it.
  * A rank is a row with a button that folds it and a canvas, drawn while it is in sight (script_timeline_draw.js).
  */
-const LANE_HEIGHT = 12, FOLDED_HEIGHT = 8;
+const LANE_HEIGHT = 15, FOLDED_HEIGHT = 8;
 
 class Timeline {
 	constructor(data, section, run) {
@@ -10,8 +10,15 @@ class Timeline {
 		this.phases = data.phases;
 		this.kinds = Uint8Array.from(data.names, name => (name ? name[0] : 0));
 		this.window = data.window;
-		this.ranks = data.ranks.map(rank => ({name: rank.name, steps: rank.steps, lanes: read_events(rank.events),
+		this.ranks = data.ranks.map(rank => ({name: rank.name, steps: rank.steps, lanes: read_events(rank.events, data.lanes.length),
 			found: null, folded: data.ranks.length > 16, visible: true}));
+		/* Lanes that no rank has anything in are left out. */
+		const shown = data.lanes.map((title, i) => i).filter(i => this.ranks.some(rank => rank.lanes[i].count));
+
+		this.titles = shown.map(i => data.lanes[i]);
+		this.device = Math.max(0, this.titles.indexOf("compute"));
+		for (const rank of this.ranks)
+			rank.lanes = shown.map(i => rank.lanes[i]);
 		this.all = data.all;
 		this.run = run;
 		this.section = section;
@@ -61,7 +68,9 @@ class Timeline {
 		this.view = make("div", {class: "view", tabindex: 0, role: "application", "aria-label":
 			"Timeline of " + this.ranks.length + (this.ranks.length === 1 ? " rank" : " ranks") + ". Left and right move, plus and minus zoom, 0 shows all, 1 the iteration, " +
 			"up and down choose a rank, f folds it, n and p go to its next and previous event, Enter zooms to it."});
-		this.view.append(make("div", {class: "row head"}, make("span", {}), this.axis));
+		this.map = new Minimap(this);
+		this.view.append(make("div", {class: "head"}, make("div", {class: "row"}, make("span", {class: "label"}, "overview"), this.map.canvas),
+			make("div", {class: "row"}, make("span", {}), this.axis)));
 		this.ranks.forEach((rank, i) => this.build_rank(rank, i));
 		this.tip = make("div", {class: "tip", hidden: ""});
 		this.section.querySelector("script.events").after(make("div", {class: "tools"}, this.search,
@@ -73,8 +82,10 @@ class Timeline {
 			button("fold", "fold or unfold all ranks", () => this.fold_all())), this.view, this.status);
 		document.body.append(this.tip);
 		this.say(events.toLocaleString("en") + " events of " + this.ranks.length + (this.ranks.length < this.all ?
-			" of " + this.all : "") + (this.all === 1 ? " rank" : " ranks") + ". Ctrl and wheel zoom, dragging moves; with the keyboard: arrows, +, −, n, p.");
-		this.view.addEventListener("keydown", event => this.key(event));
+			" of " + this.all : "") + (this.all === 1 ? " rank" : " ranks") + ". W and S zoom, A and D move, also the arrows, + and −; dragging moves, the wheel zooms after a click here, or with Ctrl.");
+		this.view.addEventListener("pointerenter", () => (this.over = true));
+		this.view.addEventListener("pointerleave", () => (this.over = false));
+		document.addEventListener("keydown", event => this.key(event));
 		new ResizeObserver(() => this.draw_soon()).observe(this.view);
 		matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
 			this.read_colours();
@@ -90,7 +101,8 @@ class Timeline {
 	build_rank(rank, number) {
 		rank.button = make("button", {class: "s", type: "button", title: "fold or unfold " + rank.name}, rank.name);
 		rank.canvas = make("canvas", {role: "img", "aria-label": rank.name});
-		rank.row = make("div", {class: "row"}, rank.button, rank.canvas);
+		rank.label = make("div", {class: "label"}, rank.button, make("div", {class: "lanes"}, ...this.titles.map(title => make("span", {}, title))));
+		rank.row = make("div", {class: "row"}, rank.label, rank.canvas);
 		rank.button.addEventListener("click", () => this.fold(number, !rank.folded));
 		this.view.append(rank.row);
 		this.fold(number, rank.folded);
@@ -111,9 +123,9 @@ class Timeline {
 
 		rank.folded = folded;
 		rank.button.setAttribute("aria-expanded", String(!folded));
-		rank.height = folded ? FOLDED_HEIGHT : LANES * (LANE_HEIGHT + 1) + 2;
+		rank.height = folded ? FOLDED_HEIGHT : this.titles.length * (LANE_HEIGHT + 1) + 2;
 		rank.canvas.style.height = rank.height + "px";
-		rank.button.style.lineHeight = Math.max(rank.height, 14) + "px";
+		rank.label.classList.toggle("folded", folded);
 		this.draw_soon();
 	}
 
@@ -156,10 +168,13 @@ class Timeline {
 		return this.from + (event.clientX - box.left) / box.width * (this.to - this.from);
 	}
 
+	/* Without Ctrl the wheel is the page's until the timeline has been clicked, and its own where it has more ranks than
+	 * there is room for. */
 	wheel(event) {
 		const sideways = event.shiftKey ? event.deltaY : event.deltaX;
+		const clicked = document.activeElement === this.view && this.view.scrollHeight <= this.view.clientHeight + 2;
 
-		if (event.ctrlKey || event.metaKey)
+		if (event.ctrlKey || event.metaKey || (clicked && !event.shiftKey && Math.abs(event.deltaY) >= Math.abs(event.deltaX)))
 			this.zoom(Math.exp(Math.max(-50, Math.min(50, event.deltaY)) / 100), this.time_at(event));
 		else if (Math.abs(sideways) > (event.shiftKey ? 0 : Math.abs(event.deltaY)))
 			this.pan(sideways / 1000);
@@ -188,20 +203,24 @@ class Timeline {
 		canvas.addEventListener("pointerup", end, {once: true});
 	}
 
+	/* What has the keyboard, or else the pointer, is meant. */
 	key(event) {
+		const active = document.activeElement, around = this.over ? this.pointer : undefined;
 		const act = {
 			ArrowLeft: () => this.pan(-0.2), a: () => this.pan(-0.2),
 			ArrowRight: () => this.pan(0.2), d: () => this.pan(0.2),
-			"+": () => this.zoom(0.5), "=": () => this.zoom(0.5), w: () => this.zoom(0.5),
-			"-": () => this.zoom(2), s: () => this.zoom(2),
+			"+": () => this.zoom(0.5), "=": () => this.zoom(0.5), w: () => this.zoom(0.5, around),
+			"-": () => this.zoom(2), s: () => this.zoom(2, around),
 			0: () => this.show(...this.limits), 1: () => this.show(0, this.window),
 			ArrowDown: () => this.choose(this.rank + 1), ArrowUp: () => this.choose(this.rank - 1),
 			f: () => this.fold(this.rank, !this.ranks[this.rank].folded),
 			n: () => this.step(1, false), p: () => this.step(-1, false),
-			Enter: () => this.zoom_to_selected(),
+			Enter: () => this.zoom_to_selected(), Escape: () => active.blur(),
 		}[event.key];
 
-		if (!act || event.ctrlKey || event.altKey || event.metaKey || event.target !== this.view)
+		if (!act || event.ctrlKey || event.altKey || event.metaKey)
+			return;
+		if (active !== this.view && !(this.over && active === document.body && /^[wasd]$/.test(event.key)))
 			return;
 		event.preventDefault();
 		act();
@@ -218,7 +237,7 @@ class Timeline {
 
 	describe(rank, lane, i) {
 		const [kind, kernel, layer, shape, bytes] = this.names[lane.name[i]];
-		const lines = [kernel, this.phases[kind][1] + (layer ? ", " + layer : "")];
+		const lines = [kernel || this.titles[rank.lanes.indexOf(lane)] || "range", this.phases[kind][1] + (layer ? ", " + layer : "")];
 
 		if (shape)
 			lines.push(shape);
@@ -235,7 +254,7 @@ class Timeline {
 		let best = null, least = near;
 
 		rank.lanes.forEach((lane, place) => {
-			if (!rank.folded && place !== row)
+			if (rank.folded ? place < this.device : place !== row)
 				return;
 			for (let i = first_above(lane.reach, time - near, 0); i < lane.count && lane.start[i] <= time + near; i++) {
 				const far = Math.max(lane.start[i] - time, time - lane.end[i], 0);
@@ -254,6 +273,7 @@ class Timeline {
 	hover(event, number) {
 		const found = event.buttons ? null : this.event_at(event, number), rank = this.ranks[number];
 
+		this.pointer = this.time_at(event);
 		this.tip.hidden = !found;
 		if (!found)
 			return;

@@ -1,16 +1,32 @@
 /* Spans of the devices' work: see spans.h. */
 #include "spans.h"
+#include "spans_host.h"
 
 #include <math.h>
 
-/* Position in the worker's list of the used iteration nearest its median. */
-static size_t median_iteration(const struct analysis_worker *worker)
+const char *const html_lane_titles[HTML_LANES] = {
+	"ranges", "", "", "layer", "host calls", "compute", "communication", "copies"};
+
+/* How far an iteration's phases are from the medians of the worker's. */
+static double distance_ns(const struct phase_times *times, const double *medians_ns)
 {
-	double median_ns = analysis_iteration(worker, 1).median, least = INFINITY;
+	double far = 0;
+
+	for (int phase = 0; phase < PHASE_COUNT; phase++)
+		if (isfinite(medians_ns[phase]))
+			far += fabs((double)times->exclusive_ns[phase] - medians_ns[phase]);
+	return far;
+}
+
+size_t html_typical_iteration(const struct analysis_worker *worker)
+{
+	double medians_ns[PHASE_COUNT], least = INFINITY;
 	size_t best = worker->used[0];
 
+	for (int phase = 0; phase < PHASE_COUNT; phase++)
+		medians_ns[phase] = analysis_phase(worker, 1, (enum phase)phase, ANALYSIS_EXCLUSIVE).median;
 	for (size_t i = 0; i < worker->used_count; i++) {
-		double far = fabs((double)worker->phases.times[worker->used[i]].iteration_ns - median_ns);
+		double far = distance_ns(&worker->phases.times[worker->used[i]], medians_ns);
 
 		if (far < least) {
 			least = far;
@@ -47,7 +63,7 @@ size_t html_iteration_at(const struct analysis_worker *worker, int64_t begin_ns,
 void html_window(const struct analysis *analysis, int64_t *begin_ns, int64_t *end_ns)
 {
 	const struct iteration *own =
-		&analysis->workers[0].iterations.items[median_iteration(&analysis->workers[0])];
+		&analysis->workers[0].iterations.items[html_typical_iteration(&analysis->workers[0])];
 	int64_t slack_ns = (own->end_ns - own->begin_ns) / 4;
 
 	*begin_ns = own->begin_ns;
@@ -71,6 +87,7 @@ struct taker {
 	const struct analysis_worker *worker;
 	html_span_taker *take;
 	void *context;
+	struct html_host host;
 };
 
 static enum html_lane lane_of(const struct layer_role *role, const struct timeline_function *function)
@@ -84,7 +101,7 @@ static enum html_lane lane_of(const struct layer_role *role, const struct timeli
 }
 
 /* The call's work; the begin of a collective is waiting for the last rank. */
-static void add_call(const struct taker *taker, uint32_t number, const struct layer_role *role)
+static void add_call(struct taker *taker, uint32_t number, const struct layer_role *role)
 {
 	const struct timeline *timeline = &taker->analysis->timeline;
 	const struct layer_list *layers = &taker->worker->layers;
@@ -99,6 +116,8 @@ static void add_call(const struct taker *taker, uint32_t number, const struct la
 		.layer = role->part_count ? &layers->items[layers->parts[role->first_part].layer] : NULL};
 	int64_t wait_ns = taker->analysis->wait_ns[number];
 
+	if (role->phase != PHASE_IO)
+		html_host_call(&taker->host, call, &span);
 	for (uint32_t i = 0; i < call->interval_count || i == 0; i++) {
 		if (call->interval_count) {
 			span.begin_ns = timeline_interval(timeline, call->interval + i).begin_ns;
@@ -124,12 +143,13 @@ static void add_call(const struct taker *taker, uint32_t number, const struct la
 void html_spans(const struct analysis *analysis, const struct analysis_worker *worker, size_t iteration,
 	html_span_taker *take, void *context)
 {
-	const struct taker taker = {analysis, worker, take, context};
+	struct taker taker = {.analysis = analysis, .worker = worker, .take = take, .context = context};
 	const struct iteration *item = &worker->iterations.items[iteration];
 	static const struct layer_role read = {.phase = PHASE_IO};
 	uint32_t last_interval = UINT32_MAX;
 	size_t core = 0;
 
+	html_host_begin(&taker.host, analysis, worker, take, context);
 	for (size_t i = item->first_call; i < item->call_end; i++) {
 		uint32_t call = worker->worker->calls[i];
 		const struct timeline_call *its = TIMELINE_CALL(&analysis->timeline, call);
@@ -146,4 +166,5 @@ void html_spans(const struct analysis *analysis, const struct analysis_worker *w
 	}
 	for (size_t i = item->first_read; i < item->read_end; i++)
 		add_call(&taker, worker->worker->reads[i], &read);
+	html_host_end(&taker.host, iteration);
 }

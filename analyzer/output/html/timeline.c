@@ -1,5 +1,5 @@
 /*
- * The HTML report's timeline: one iteration over ranks.
+ * The HTML report's timeline: one iteration over ranks, the host's lanes above the device's.
  *
  * The width is divided into bins. A span at least a bin wide becomes a rectangle; shorter ones are collected
  * bin by bin, and neighbouring bins with the same phase are drawn as one. So a picture has at most a few
@@ -15,12 +15,12 @@
 
 #define MOST_RANKS 32
 #define MOST_BINS 1000
-#define MOST_PIECES 6000 /* bins of all lanes */
+#define MOST_PIECES 10000 /* bins of all lanes */
 #define LANE_HEIGHT 12
-#define KINDS (PHASE_COUNT + 1) /* phases and waiting */
+#define LEAST_NAMED 9 /* percent of the width: a piece so wide has its name in it */
 
 struct bin {
-	double ns[KINDS];
+	double ns[HTML_KINDS];
 	uint32_t count;
 };
 
@@ -30,6 +30,8 @@ struct picture {
 	int64_t begin_ns, end_ns;
 	size_t bin_count;
 	struct bin *bins; /* [lane][bin]; of one rank */
+	bool shown[HTML_LANES];
+	int tops[HTML_LANES], height; /* of those, in pixels */
 };
 
 static double place(const struct picture *picture, int64_t ns)
@@ -42,7 +44,21 @@ static void write_rectangle(
 {
 	fprintf(picture->page->out,
 		"<rect class=\"%s\" x=\"%.2f%%\" y=\"%d\" width=\"%.2f%%\" height=\"%d\"><title>%s</title></rect>",
-		html_phase_key(kind), from, (int)lane * (LANE_HEIGHT + 1) + 1, wide, LANE_HEIGHT - 1, tip);
+		html_phase_key(kind), from, picture->tops[lane], wide, LANE_HEIGHT - 1, tip);
+}
+
+/* The name in a piece that is wide enough; what does not fit is cut off. */
+static void write_name(struct picture *picture, const struct html_span *span, double from, double wide)
+{
+	const char *name = span->layer ? layer_title(span->layer) : span->call;
+
+	if (wide < LEAST_NAMED)
+		return;
+	fprintf(picture->page->out,
+		"<svg x=\"%.2f%%\" y=\"%d\" width=\"%.2f%%\" height=\"%d\"><text class=\"t t-%s\" x=\"3\" y=\"9\">"
+		"%s</text></svg>",
+		from, picture->tops[span->lane], wide, LANE_HEIGHT - 1, html_phase_key(span->kind),
+		html_escape(picture->page, name));
 }
 
 static void add_span(void *context, const struct html_span *span)
@@ -72,13 +88,14 @@ static void add_span(void *context, const struct html_span *span)
 		arena_format(&page->arena, "%s%s%s, %s: %s", html_escape(page, layer), layer[0] ? ", " : "",
 			html_phase_title(span->kind), html_escape(page, span->call),
 			html_time(page, (double)(span->end_ns - span->begin_ns))));
+	write_name(picture, span, place(picture, from), place(picture, to) - place(picture, from));
 }
 
 static int greatest_kind(const struct bin *bin)
 {
 	int kind = 0;
 
-	for (int i = 1; i < KINDS; i++)
+	for (int i = 1; i < HTML_KINDS; i++)
 		if (bin->ns[i] > bin->ns[kind])
 			kind = i;
 	return kind;
@@ -99,7 +116,7 @@ static void write_bins(struct picture *picture)
 				greatest_kind(&bins[end]) == kind;
 				end++) {
 				calls += bins[end].count;
-				for (int other = 0; other < KINDS; other++)
+				for (int other = 0; other < HTML_KINDS; other++)
 					ns += bins[end].ns[other];
 			}
 			if (end > i)
@@ -144,7 +161,7 @@ static void write_rank(struct picture *picture, size_t w)
 {
 	const struct analysis_worker *worker = &picture->run->analysis->workers[w];
 	size_t middle = html_iteration_at(worker, picture->begin_ns, picture->end_ns);
-	int height = HTML_LANES * (LANE_HEIGHT + 1) + 1;
+	const int height = picture->height;
 
 	fprintf(picture->page->out,
 		"<tr class=\"rule\"><th>%s</th><td class=\"w\"><svg height=\"%d\" role=\"img\">",
@@ -173,27 +190,100 @@ void html_axis(struct html_page *page, double whole_ns)
 		unit++;
 	fputs("<tr><th></th><td class=\"w\"><svg height=\"16\" role=\"img\">", page->out);
 	fprintf(page->out, "<text class=\"axis\" x=\"0\" y=\"12\">0 %s</text>", units[unit].name);
+	/* Every second label is left out where the page is narrow (page.c). */
 	for (double ns = step; ns < 0.97 * whole_ns; ns += step)
 		fprintf(page->out,
-			"<text class=\"axis\" x=\"%.2f%%\" y=\"12\" text-anchor=\"middle\">%g</text>",
-			100 * ns / whole_ns, round(ns / units[unit].ns * 1e6) / 1e6);
+			"<text class=\"axis%s\" x=\"%.2f%%\" y=\"12\" text-anchor=\"middle\">%g</text>",
+			lround(ns / step) % 2 ? " half" : "", 100 * ns / whole_ns,
+			round(ns / units[unit].ns * 1e6) / 1e6);
 	fputs("</svg></td></tr>\n", page->out);
+}
+
+static bool is_in_legend(const struct picture *picture, int kind)
+{
+	if (kind >= PHASE_WORK_COUNT && kind < PHASE_COUNT)
+		return false;
+	if (kind == HTML_RANGE)
+		return picture->shown[HTML_LANE_RANGE_1];
+	if (kind > HTML_WAIT)
+		return picture->shown[HTML_LANE_HOST];
+	return report_has_phase(
+		picture->run->run, 1, kind == HTML_WAIT ? PHASE_COMMUNICATION : (enum phase)kind);
 }
 
 static void write_legend(struct picture *picture)
 {
 	fputs("<ul class=\"legend\">", picture->page->out);
-	for (int kind = 0; kind <= HTML_WAIT; kind++) {
-		if (kind >= PHASE_WORK_COUNT && kind != HTML_WAIT)
-			continue;
-		if (!report_has_phase(
-			    picture->run->run, 1, kind == HTML_WAIT ? PHASE_COMMUNICATION : (enum phase)kind))
+	for (int kind = 0; kind < HTML_KINDS; kind++) {
+		if (!is_in_legend(picture, kind))
 			continue;
 		fputs("<li>", picture->page->out);
 		html_swatch(picture->page, kind);
 		fprintf(picture->page->out, "%s</li>", html_phase_title(kind));
 	}
 	fputs("</ul>\n", picture->page->out);
+}
+
+static void mark_lane(void *context, const struct html_span *span)
+{
+	struct picture *picture = context;
+
+	picture->shown[span->lane] |= span->begin_ns < picture->end_ns && span->end_ns > picture->begin_ns;
+}
+
+/* Lanes without anything in the window are left out, of all ranks. */
+static void place_lanes(struct picture *picture, const bool *chosen)
+{
+	const struct analysis *analysis = picture->run->analysis;
+
+	for (size_t w = 0; w < analysis->worker_count; w++) {
+		const struct analysis_worker *worker = &analysis->workers[w];
+		const size_t middle = html_iteration_at(worker, picture->begin_ns, picture->end_ns);
+
+		if (chosen[w] && middle < worker->iterations.count)
+			html_spans(analysis, worker, middle, mark_lane, picture);
+	}
+	picture->height = 1;
+	for (int lane = 0; lane < HTML_LANES; lane++) {
+		picture->tops[lane] = picture->height;
+		picture->height += picture->shown[lane] ? LANE_HEIGHT + 1 : 0;
+	}
+}
+
+static size_t lane_count(const struct picture *picture)
+{
+	size_t count = 0;
+
+	for (int lane = 0; lane < HTML_LANES; lane++)
+		count += picture->shown[lane];
+	return count ? count : 1;
+}
+
+/* "ranges, layer, host calls, compute" */
+static const char *lanes_text(const struct picture *picture)
+{
+	const char *text = "";
+
+	for (int lane = 0; lane < HTML_LANES; lane++)
+		if (picture->shown[lane] && *html_lane_titles[lane])
+			text = arena_format(&picture->page->arena, "%s%s%s", text, *text ? ", " : "",
+				html_lane_titles[lane]);
+	return text;
+}
+
+static void write_words(struct picture *picture, size_t shown, size_t count)
+{
+	FILE *out = picture->page->out;
+
+	fprintf(out,
+		"<p class=\"dim\">%s: the iteration of the first rank most like its median one. Lanes of each rank, "
+		"from above: %s. Dashed lines: start and end of the rank’s iteration.",
+		html_time(picture->page, (double)(picture->end_ns - picture->begin_ns)), lanes_text(picture));
+	if (picture->shown[HTML_LANE_HOST])
+		fputs(" A host call has the colour of the work that it launches.", out);
+	if (shown < count)
+		fprintf(out, " %zu of %zu ranks are shown.", shown, count);
+	fputs("</p>\n", out);
 }
 
 void html_timeline(struct html_page *page, const struct html_run *run)
@@ -204,19 +294,14 @@ void html_timeline(struct html_page *page, const struct html_run *run)
 
 	html_window(run->analysis, &picture.begin_ns, &picture.end_ns);
 	shown = html_choose(run, MOST_RANKS, &chosen);
-	picture.bin_count = MOST_PIECES / (HTML_LANES * shown);
+	place_lanes(&picture, chosen);
+	picture.bin_count = MOST_PIECES / (lane_count(&picture) * shown);
 	if (picture.bin_count > MOST_BINS)
 		picture.bin_count = MOST_BINS;
 	picture.bins = mem_alloc(HTML_LANES * picture.bin_count, sizeof(*picture.bins));
 	html_section(page, "One iteration over ranks");
 	html_events(page, run);
-	fprintf(page->out,
-		"<p class=\"dim\">%s, nearest the first rank’s median. Lanes of each rank: computation, "
-		"communication, input and copies. Dashed: start and end of its iteration.",
-		html_time(page, (double)(picture.end_ns - picture.begin_ns)));
-	if (shown < count)
-		fprintf(page->out, " %zu of %zu ranks are shown.", shown, count);
-	fputs("</p>\n", page->out);
+	write_words(&picture, shown, count);
 	write_legend(&picture);
 	fputs("<table class=\"lines\">\n", page->out);
 	for (size_t w = 0; w < count; w++)

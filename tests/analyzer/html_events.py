@@ -1,0 +1,36 @@
+"""The events of a page's timeline, decoded as analyzer/output/html/events.c describes them."""
+import base64
+import json
+import xml.etree.ElementTree as tree
+
+
+def numbers(text):
+    value = shift = 0
+    for byte in base64.b64decode(text):
+        value |= (byte & 127) << shift
+        shift += 7
+        if not byte & 128:
+            yield value
+            value = shift = 0
+
+
+def decode(data, rank):
+    """Of a rank: (lane, start, end, phase, kernel or call, layer) of each event, in ns."""
+    stream, start, events, last = numbers(rank["events"]), 0, [], ""
+    lanes = []
+    for title in data["lanes"]:
+        last = title or last
+        lanes.append(last)
+    for number in stream:
+        later = next(stream)
+        start += -(later >> 1) if later & 1 else later >> 1
+        name = data["names"][number // len(lanes)]
+        events.append((lanes[number % len(lanes)], start, start + next(stream), data["phases"][name[0]][0], name[1], name[2]))
+    return events
+
+
+def of_page(text):
+    """{rank: its events} of the first run of a page."""
+    script = next(item for item in tree.fromstring(text).iter("script") if item.get("class") == "events")
+    data = json.loads("".join(script.itertext()))
+    return {rank["name"]: decode(data, rank) for rank in data["ranks"]}
