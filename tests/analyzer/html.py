@@ -196,6 +196,27 @@ def check_timeline():
         check(abs(shown_us - expected_us) < 0.5, f"one: {phase} is drawn {shown_us} us long, not {expected_us}")
 
 
+def check_flame(name):
+    """The uppermost box is the GPU time of the kernels' table; children are inside their parents, and no two side by side overlap."""
+    part = section(page_of(name)[0], "GPU time by module")
+    kernels = told(["kernels", "--json"], name)["runs"][0]
+    boxes = [(int(box.get("y")), percent(box, "x"), percent(box, "width"), words(box)) for box in part.iter("svg") if box.get("class") == "box"]
+    units = {"us": 1e3, "ms": 1e6}
+    shown, unit = words(part.find("p")).split()[:2]
+    near(name, "GPU time", float(shown) * units[unit], sum(kernel["time_ns"] for kernel in kernels["kernels"]), 1)
+    check(len(boxes) > 10 and boxes[0][:3] == (0, 0, 100), f"{name}: boxes {boxes[:2]}")
+    for row, start, wide, text in boxes[1:]:
+        check(any(above == row - 17 and left <= start + 0.01 and start + wide <= left + room + 0.01 for above, left, room, _ in boxes),
+              f"{name}: '{text}' is in no box")
+        check(not any(other == row and left > start and left < start + wide - 0.01 for other, left, _, _ in boxes), f"{name}: boxes overlap: {text}")
+    layers = {layer["layer"]: layer for layer in told(["layers", "--json"], name)["layers"]}
+    for row, _, wide, text in boxes:
+        layer = layers.get(text.split(":")[0])
+        if row == 17 and layer and layer["update_ns"] is not None:
+            expected = sum(layer[key] or 0 for key in ("forward_ns", "backward_ns", "communication_ns", "update_ns"))
+            near(name, f"the box of {layer['layer']}", wide, 100 * expected / sum(kernel["time_ns"] for kernel in kernels["kernels"]), 0.5)
+
+
 def check_host():
     """The host's lane has the calls of the trace, at their times, and each call of the iterations that gives work; a layer's stay
     in the lane above is from the first of its calls to the end of the last."""
@@ -534,6 +555,8 @@ with tempfile.TemporaryDirectory() as work:
     check("2 runs side by side" in both_text, "no comparison")
     check_timeline()
     check_host()
+    for made in ["one", "three"]:
+        check_flame(made)
     check_roofline()
     check_hostile()
     check_files()

@@ -1,12 +1,15 @@
 /*
  * Phases and layers by PyTorch's word: steps of made-up programs whose ranges say what each launch is of, and
- * nothing else does. Each row has what is to be found of its launch, and the rule that is to tell it.
+ * nothing else does. Each row has what is to be found of its launch, and the rule that is to tell it. Of the
+ * GPU time each operator has that of its launches, which take 10 ns each.
  */
+#include "analyses/operators.h"
 #include "check.h"
 #include "reconstruct/analysis.h"
 #include "timeline/timeline_read.h"
 #include "trace_builder.h"
 
+#include <math.h>
 #include <string.h>
 
 #define NONE UINT32_MAX /* sequence */
@@ -188,6 +191,80 @@ static void check_row(const struct analysis *analysis, const char *what, const s
 		layer ? layer : "none", row->layer);
 }
 
+static bool is_launch(const struct row *row)
+{
+	return row->what == RUNS || row->what == LAUNCHES || row->what == COPIES;
+}
+
+/* The innermost range that a launch is in; NULL: not one around it alone. */
+static const char *name_of(const struct row *rows, uint32_t number)
+{
+	if (rows[number].what == RUNS)
+		return rows[number].name;
+	return number && rows[number - 1].what == BEGINS ? rows[number - 1].name : NULL;
+}
+
+/* The name of a node and of those around it, "net/0/aten::linear/cudaLaunchKernel". */
+static bool is_at(const struct operators *operators, uint32_t node, const char *path)
+{
+	const char *end = path + strlen(path);
+
+	for (; operators->nodes[node].parent != OPERATORS_NONE; node = operators->nodes[node].parent) {
+		const char *name = operators->nodes[node].name;
+
+		if ((size_t)(end - path) < strlen(name) ||
+			strncmp(end - strlen(name), name, strlen(name)) != 0)
+			return false;
+		end -= strlen(name);
+		end -= end > path && end[-1] == '/';
+	}
+	return end == path;
+}
+
+static double time_at(const struct operators *operators, const char *path)
+{
+	for (uint32_t i = 1; i < operators->node_count; i++)
+		if (is_at(operators, i, path))
+			return operators->nodes[i].time_ns;
+	return 0;
+}
+
+static void check_operators(
+	const struct analysis *analysis, const char *what, const struct row *rows, uint32_t count)
+{
+	struct operators operators;
+	double launches = 0, sum_ns = 0;
+
+	operators_find(analysis, &operators);
+	for (uint32_t i = 0; i < count; i++)
+		launches += is_launch(&rows[i]);
+	CHECK(operators.node_count && fabs(operators.nodes[0].time_ns - 10 * launches) < 1e-6,
+		"%s: GPU time %g ns, expected %g", what,
+		operators.node_count ? operators.nodes[0].time_ns : 0, 10 * launches);
+	for (size_t r = 0; r < operators.row_count; r++) {
+		const struct operators_row *row = &operators.rows[r];
+		double expected = 0;
+
+		for (uint32_t i = 0; i < count; i++)
+			expected += is_launch(&rows[i]) && rows[i].phase == row->phase && name_of(rows, i) &&
+				    strcmp(name_of(rows, i), row->name) == 0;
+		sum_ns += row->time_ns;
+		CHECK(expected == 0 || (fabs(row->time_ns - 10 * expected) < 1e-6 &&
+					       fabs(row->count - expected) < 1e-6),
+			"%s: %s has %g ns of %g calls, expected %g", what, row->name, row->time_ns,
+			row->count, expected);
+	}
+	CHECK(fabs(sum_ns - operators.known * operators.nodes[0].time_ns) < 1e-6, "%s: %g ns in operators",
+		what, sum_ns);
+	if (strcmp(what, "eager") == 0) {
+		CHECK(fabs(time_at(&operators, "net/0/aten::linear/cudaLaunchKernel") - 10) < 1e-6,
+			"eager: net.0");
+		CHECK(fabs(time_at(&operators, "net/2/0/aten::linear") - 10) < 1e-6, "eager: net.2.0");
+		CHECK(fabs(time_at(&operators, "net/3/MseLossBackward0") - 10) < 1e-6, "eager: the loss");
+	}
+	operators_free(&operators);
+}
+
 /* Some steps of a program, read and compared. */
 static void check_program(const char *what, const struct row *rows, uint32_t count)
 {
@@ -215,6 +292,7 @@ static void check_program(const char *what, const struct row *rows, uint32_t cou
 	for (uint32_t i = 0; i < count && analysis.worker_count; i++)
 		if (rows[i].what != BEGINS && rows[i].what != END)
 			check_row(&analysis, what, &rows[i], i, calls++);
+	check_operators(&analysis, what, rows, count);
 	analysis_free(&analysis);
 }
 

@@ -102,6 +102,7 @@ static void write_run(struct html_page *page, struct run *from)
 		html_whole_run(page, &run);
 		html_iterations(page, &run);
 		html_calls(page, &run);
+		html_flame(page, &run);
 		html_kernels(page, &run);
 		html_layers(page, &run);
 		html_heat(page, &run);

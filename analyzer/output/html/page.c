@@ -34,7 +34,7 @@ static const char style[] =
 	".plain{fill:var(--plain)}.near{fill:var(--forward)}.faded{opacity:.35}\n"
 	"svg text.t{font-size:10px;fill:#111}svg text.t-forward,svg text.t-graph{fill:#fff}"
 	"@media (prefers-color-scheme:dark){svg text.t{fill:#111}}\n"
-	"svg line.hop{stroke:var(--dim)}\n"
+	"svg line.hop{stroke:var(--dim)}svg.flame svg.box{cursor:pointer}svg.flame rect{stroke:var(--bg);stroke-width:1}\n"
 	".list thead th{white-space:normal}.scroll{margin-top:10px}\n"
 	"@media (max-width:640px){body{padding:12px 12px 32px}svg text.half{display:none}"
 	".lead{padding-left:26px}}\n"

@@ -112,6 +112,7 @@ void html_events(struct html_page *page, const struct html_run *run); /* inside 
 void html_layers(struct html_page *page, const struct html_run *run);
 void html_heat(struct html_page *page, const struct html_run *run);
 void html_roofline(struct html_page *page, const struct html_run *run);
+void html_flame(struct html_page *page, const struct html_run *run);
 void html_kernels(struct html_page *page, const struct html_run *run);
 void html_calls(struct html_page *page, const struct html_run *run);
 void html_waits(struct html_page *page, const struct html_run *run);
