@@ -22,7 +22,7 @@ void kernels_table(struct print_table *table, struct analysis *analysis, const s
 		PRINT_COLUMN("name", NULL, PRINT_WORD),
 		PRINT_COLUMN("phase", "phase", PRINT_WORD),
 		PRINT_COLUMN("layer", "layer", PRINT_WORD),
-		PRINT_COLUMN("count", "count", PRINT_FIGURE),
+		PRINT_COLUMN("count", page ? "count/step" : "count", PRINT_FIGURE),
 		PRINT_COLUMN("time", "time", PRINT_TIME, .bar = "other"),
 		PRINT_COLUMN("mean", NULL, PRINT_TIME),
 		PRINT_COLUMN("share", "share", PRINT_SHARE),

@@ -35,7 +35,8 @@ static bool is_interpreter(const char *program)
 	return strncmp(program, "python", 6) == 0 || strncmp(program, "pypy", 4) == 0;
 }
 
-/* "-X" and "-W" have their value in the next word, -m a module; text after -c has no name. NULL: no script. */
+/* "-X" and "-W" have their value in the next word, -m a module; text after -c has no name. NULL: no script.
+ */
 static const char *script_of(struct arena *arena, const char *command)
 {
 	const char *word = next_word(command);
@@ -56,24 +57,31 @@ static const char *script_of(struct arena *arena, const char *command)
 	return word_bytes(word) && *word != '-' ? base_of(arena, word) : NULL;
 }
 
-/* "Python 3.12, CUPTI 13.0.1": "python: 3.12, ..." and "device: CUPTI version 130001, ...". */
+/* "Python 3.12, PyTorch 2.11, CUPTI 13.0.1", from "python: 3.12, ..." and the like; what is no version is
+ * left out. */
 static const char *versions_of(struct arena *arena, const struct trace *trace)
 {
-	static const char python[] = "python: ", cupti[] = "device: CUPTI version ";
+	static const struct {
+		const char *note, *name;
+	} programs[] = {{"python: ", "Python"}, {"pytorch: ", "PyTorch"}};
+	static const char cupti[] = "device: CUPTI version ";
 	const char *versions = "";
 
 	for (size_t i = 0; i < trace->note_count; i++) {
 		const char *note = trace->notes[i], *comma = *versions ? ", " : "";
 
-		if (strncmp(note, python, strlen(python)) == 0) {
-			note += strlen(python);
-			versions = arena_format(arena, "%s%sPython %.*s", versions, comma,
-				(int)strcspn(note, ", "), note);
-		} else if (strncmp(note, cupti, strlen(cupti)) == 0) {
+		for (size_t p = 0; p < sizeof(programs) / sizeof(*programs); p++) {
+			const size_t bytes = strlen(programs[p].note);
+
+			if (strncmp(note, programs[p].note, bytes) == 0 && strspn(note + bytes, "0123456789"))
+				versions = arena_format(arena, "%s%s%s %.*s", versions, comma,
+					programs[p].name, (int)strcspn(note + bytes, ", "), note + bytes);
+		}
+		if (strncmp(note, cupti, strlen(cupti)) == 0) {
 			const long number = strtol(note + strlen(cupti), NULL, 10);
 
-			versions = arena_format(arena, "%s%sCUPTI %ld.%ld.%ld", versions, comma, number / 10000,
-				number / 100 % 100, number % 100);
+			versions = arena_format(arena, "%s%sCUPTI %ld.%ld.%ld", versions, comma,
+				number / 10000, number / 100 % 100, number % 100);
 		}
 	}
 	return versions;

@@ -9,9 +9,11 @@ import json
 import os
 import resource
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
+import time
 import xml.etree.ElementTree as tree
 
 import html_events
@@ -194,6 +196,25 @@ def check_timeline():
         pieces = [piece for piece in part.find("table").iter("rect") if piece.get("class") == phase and lane_of(part, piece) == "compute"]
         shown_us = sum(percent(piece, "width") for piece in pieces) * window_us / 100
         check(abs(shown_us - expected_us) < 0.5, f"one: {phase} is drawn {shown_us} us long, not {expected_us}")
+
+
+def check_head():
+    """The head says when and where the trace was recorded, as its header has it, and which version made the page."""
+    trace = next(entry.path for entry in os.scandir("one") if entry.name.endswith(".pmtrace"))
+    with open(trace, "rb") as file:
+        content = bytearray(file.read())
+    struct.pack_into("<Q", content, 64, 1764336000 * 10**9)
+    os.mkdir("dated")
+    with open("dated/dated.pmtrace", "wb") as file:
+        file.write(content)
+    page, _ = page_of("dated")
+    facts = {words(row[0]): words(row[1]) for row in next(table for table in page.iter("table") if table.get("class") == "facts").iter("tr")}
+    host = content[80:144].split(b"\0")[0].decode()
+    expected = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(1764336000))
+    check(facts.get("Date") == expected, f"one: {facts}, not {expected}")
+    check(facts.get("Host") == f"{host}, 1 process", f"one: {facts}, not on {host}")
+    version = subprocess.run([pmanalyze, "--version"], capture_output=True, check=True).stdout.decode().split()[1]
+    check(facts.get("Page by") == f"pmanalyze {version}", f"one: {facts}, not {version}")
 
 
 def check_flame(name):
@@ -555,7 +576,8 @@ with tempfile.TemporaryDirectory() as work:
     check("2 runs side by side" in both_text, "no comparison")
     check_timeline()
     check_host()
-    for made in ["one", "three"]:
+    check_head()
+    for made in ["one", "three", "overlap", "causes"]:
         check_flame(made)
     check_roofline()
     check_hostile()

@@ -43,9 +43,10 @@ static void check_versions(void)
 
 	builder_init(&builder);
 	builder_note(&builder, "python: 3.12, module names are recorded");
+	builder_note(&builder, "pytorch: 2.15, operators are recorded");
 	builder_note(&builder, "device: CUPTI version 130001, clock offset known within 36 ns");
 	builder_timeline(&builder, &timeline);
-	CHECK(strcmp(timeline.processes[0].versions, "Python 3.12, CUPTI 13.0.1") == 0, "versions: %s",
+	CHECK(strcmp(timeline.processes[0].versions, "Python 3.12, PyTorch 2.15, CUPTI 13.0.1") == 0, "versions: %s",
 		timeline.processes[0].versions);
 	timeline_free(&timeline);
 	builder_init(&builder);

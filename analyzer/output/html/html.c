@@ -1,8 +1,6 @@
-/* The HTML report: the order of its parts, and the head of each run. See html.h. */
+/* The HTML report: the order of its parts. See html.h. */
 #include "html.h"
 #include "base/terminal.h"
-#include "base/text.h"
-#include "output/report.h"
 #include "page.h"
 
 #include <err.h>
@@ -40,57 +38,12 @@ static void close_run(struct html_run *run)
 	findings_free(&run->findings);
 }
 
-static const char *device_times(const struct timeline *timeline)
-{
-	static const char *const texts[] = {"none: host times are used instead",
-		"from pairs of events around each call", "of each kernel, copy and set (CUPTI)"};
-
-	for (size_t i = 1; i < timeline->process_count; i++)
-		if (timeline->processes[i].device_source != timeline->processes[0].device_source)
-			return "from different sources in the processes";
-	return texts[timeline->processes[0].device_source];
-}
-
-static void write_head(struct html_page *page, const struct html_run *run)
-{
-	const struct analysis *analysis = run->analysis;
-	const struct timeline_process *first = &analysis->timeline.processes[0];
-	const char **warnings = run_warnings(run->run);
-
-	const char *label = html_escape(page, run->run->label);
-
-	fprintf(page->out,
-		*first->program ? "<h1 id=\"s%zu\">%s <span class=\"tag\">%s</span></h1>\n<p>"
-				: "<h1 id=\"s%zu\">%s%s</h1>\n<p>",
-		html_entry(page, label, true), html_escape(page, first->program), label);
-	/* Not every recorder says where it ran. */
-	if (analysis->timeline.host_count > 1)
-		fprintf(page->out, "%u hosts, ", analysis->timeline.host_count);
-	else if (*first->host)
-		fprintf(page->out, "Host %s, ", html_escape(page, first->host));
-	else if (first->recorder)
-		fprintf(page->out, "Recorded by %s, ", first->recorder);
-	fprintf(page->out, "%zu process%s, %zu GPU%s. ", analysis->timeline.process_count,
-		analysis->timeline.process_count == 1 ? "" : "es", analysis->worker_count,
-		pm_text_plural(analysis->worker_count));
-	if (analysis->worker_count)
-		fprintf(page->out, "%s %s %s ", report_iterations_text(analysis, &page->arena),
-			report_told_text(analysis, &page->arena), report_direction_text(analysis));
-	if (run_device(&run->run->analysis.timeline))
-		fprintf(page->out, "<strong>Device: %s.</strong> ",
-			html_escape(page, run_device(&run->run->analysis.timeline)));
-	fprintf(page->out, "Device times: %s.</p>\n",
-		report_device_times(&run->run->analysis, device_times(&analysis->timeline)));
-	for (size_t i = 0; warnings[i]; i++)
-		fprintf(page->out, "<p class=\"warn\">Warning: %s.</p>\n", html_escape(page, warnings[i]));
-}
-
 static void write_run(struct html_page *page, struct run *from)
 {
 	struct html_run run;
 
 	open_run(page, &run, from);
-	write_head(page, &run);
+	html_head(page, &run);
 	if (run.analysis->worker_count) {
 		html_words(page, &run);
 		html_missing(page, &run);

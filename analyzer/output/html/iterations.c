@@ -120,7 +120,7 @@ void html_iterations(struct html_page *page, const struct html_run *run)
 	fputs("</p>\n<ul class=\"legend\"><li>", page->out);
 	html_swatch(page, PHASE_COMMUNICATION);
 	fputs("exposed communication</li><li>", page->out);
-	html_swatch(page, PHASE_H2D);
+	html_swatch(page, HTML_RANGE); /* the colour of what is of no phase */
 	fputs("everything else</li></ul>\n"
 	      "<table class=\"lines\">\n",
 		page->out);

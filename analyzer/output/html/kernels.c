@@ -42,7 +42,7 @@ static void write_calls(struct html_page *page, const struct host_calls *calls)
 {
 	const struct print_column columns[CALL_COLUMNS] = {
 		PRINT_COLUMN("call", "call", PRINT_WORD),
-		PRINT_COLUMN("count", "calls", PRINT_FIGURE, .digits = 4),
+		PRINT_COLUMN("count", "calls/step", PRINT_FIGURE, .digits = 4),
 		PRINT_COLUMN("time", "time", PRINT_TIME),
 		PRINT_COLUMN("longest", "longest", PRINT_TIME),
 		PRINT_COLUMN("idle", "GPU idle", PRINT_TIME, .bar = html_phase_key(PHASE_IDLE_LAUNCH)),

@@ -105,6 +105,9 @@ const char *html_finding_title(
 /* "0 ms   5   10": the row of a table below pictures that show so long (timeline.c). */
 void html_axis(struct html_page *page, double whole_ns);
 
+/* What ran where, and how it was recorded; with warnings. */
+void html_head(struct html_page *page, const struct html_run *run);
+
 /* Sections. */
 void html_phases(struct html_page *page, const struct html_run *run);
 void html_timeline(struct html_page *page, const struct html_run *run);

@@ -206,7 +206,7 @@ static void write_picture(struct html_page *page, const struct html_run *run)
 		analysis_number(run->analysis, &run->analysis->workers[0],
 			run->analysis->workers[0].used[run->job.first_used + middle]),
 		html_time(page, path->iterations[middle].length_ns),
-		run->analysis->worker_count > 1 ? arena_format(&page->arena, ", changing rank %zu time%s",
+		path->iterations[middle].crossings ? arena_format(&page->arena, ", changing rank %zu time%s",
 							  path->iterations[middle].crossings,
 							  path->iterations[middle].crossings == 1 ? "" : "s")
 						: "",
