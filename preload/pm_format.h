@@ -539,6 +539,9 @@ struct pm_entry_hlo_module {
  * readers look at:
  *
  *     command   the program and its script; the arguments if asked for
+ *     attempt   which start of its job the process belongs to, of a launcher that may start it again: "restart=1 restarts=3
+ *               launcher=4711 job=17". From 0 on; the most there will be, the launcher's process on this host, and the
+ *               job's name, each where it is known
  *     python    the interpreter, as far as its frames are read
  *     nvtx      why NVTX ranges are not recorded
  *     pytorch   whether its operators are recorded, and if not, why

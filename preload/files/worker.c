@@ -20,6 +20,7 @@
 
 #include "guest/guest.h"
 #include "guest/map.h"
+#include "guest/proc.h"
 #include "guest/settings.h"
 #include "guest/settings_hook.h"
 #include "guest/sigbus.h"
@@ -55,48 +56,6 @@ void pmh_worker_forked(struct pm_header *header)
 static long sys_open(const char *path, int flags)
 {
 	return syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, 0);
-}
-
-struct content {
-	const char *path;
-	char *text;
-	size_t text_bytes;
-};
-
-static long read_content(void *data)
-{
-	const struct content *c = data;
-	long fd = sys_open(c->path, O_RDONLY), n;
-	size_t used = 0;
-
-	if (fd < 0)
-		return 0;
-	while (used + 1 < c->text_bytes &&
-		(n = syscall(SYS_read, fd, c->text + used, c->text_bytes - used - 1)) > 0)
-		used += (size_t)n;
-	syscall(SYS_close, fd);
-	c->text[used] = 0;
-	return (long)used;
-}
-
-/* A process's whole file of /proc, as far as there is room; the length. */
-static size_t read_all(const char *path, char *text, size_t text_bytes)
-{
-	struct content c = {path, text, text_bytes};
-
-	return (size_t)pmh_apart_or_here(read_content, &c);
-}
-
-static int parent_of(int pid)
-{
-	char path[64], text[1024];
-	const char *end;
-
-	snprintf(path, sizeof path, "/proc/%d/stat", pid);
-	/* pid (name) state parent: the name may hold anything */
-	if (!read_all(path, text, sizeof text) || !(end = strrchr(text, ')')) || strlen(end) < 5)
-		return 0;
-	return atoi(end + 4);
 }
 
 /* Maps the header of a trace if it is that of the given process. */
@@ -185,7 +144,7 @@ static void seek(void *unused)
 	(void)unused;
 	pmh_acquire(&seeking);
 	for (int i = 0; i < GENERATIONS && is_asked_for() && !found && !atomic_load(&sought); i++) {
-		pid = parent_of(pid);
+		pid = pmh_proc_parent(pid);
 		if (pid <= 1)
 			break;
 		found = header_of(pid);

@@ -29,6 +29,7 @@
 #include "guest/guest.h"
 #include "guest/map.h"
 #include "guest/settings_hook.h"
+#include "attempt.h"
 #include "command.h"
 #include "file.h"
 #include "guest/sigbus.h"
@@ -350,6 +351,7 @@ int pmh_trace_open(void)
 	memcpy(&magic, PM_MAGIC, sizeof magic);
 	__atomic_store_n((uint64_t *)(void *)pmh_file.header->magic, magic, __ATOMIC_RELEASE);
 	pmh_command_note(h.program);
+	pmh_attempt_note();
 	pmh_ring_note();
 	return 0;
 }

@@ -1,0 +1,52 @@
+/* Files of /proc, read by system calls of our own: see proc.h. */
+#include "proc.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "guest.h"
+
+struct content {
+	const char *path;
+	char *text;
+	size_t text_bytes;
+};
+
+static long read_content(void *data)
+{
+	const struct content *c = data;
+	long fd = syscall(SYS_openat, AT_FDCWD, c->path, O_RDONLY | O_CLOEXEC, 0), n;
+	size_t used = 0;
+
+	if (fd < 0)
+		return 0;
+	while (used + 1 < c->text_bytes &&
+		(n = syscall(SYS_read, fd, c->text + used, c->text_bytes - used - 1)) > 0)
+		used += (size_t)n;
+	syscall(SYS_close, fd);
+	c->text[used] = 0;
+	return (long)used;
+}
+
+size_t pmh_proc_read(const char *path, char *text, size_t text_bytes)
+{
+	struct content c = {path, text, text_bytes};
+
+	return (size_t)pmh_apart_or_here(read_content, &c);
+}
+
+int pmh_proc_parent(int pid)
+{
+	char path[64], text[1024];
+	const char *end;
+
+	snprintf(path, sizeof path, "/proc/%d/stat", pid);
+	/* pid (name) state parent: the name may hold anything */
+	if (!pmh_proc_read(path, text, sizeof text) || !(end = strrchr(text, ')')) || strlen(end) < 5)
+		return 0;
+	return atoi(end + 4);
+}

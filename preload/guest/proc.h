@@ -1,0 +1,16 @@
+/*
+ * What the system says of processes: files of /proc, read apart (guest.h), so that no descriptor is the
+ * program's. The calling thread's errno may change.
+ */
+#ifndef PROC_H
+#define PROC_H
+
+#include <stddef.h>
+
+/* A whole file, as far as there is room, and a zero behind it; the length, 0: it cannot be read. */
+size_t pmh_proc_read(const char *path, char *text, size_t text_bytes);
+
+/* 0: not known. */
+int pmh_proc_parent(int pid);
+
+#endif
