@@ -256,6 +256,10 @@ static void print_json_verdict(const struct hang *hang, cJSON *object)
 	cJSON_AddStringToObject(object, "class", hang_class_key(hang->class));
 	cJSON_AddStringToObject(object, "strength", hang_strength_word(hang->strength));
 	cJSON_AddBoolToObject(object, "final", hang_is_final(hang));
+	if (hang->restart >= 0)
+		cJSON_AddNumberToObject(object, "attempt", hang->restart + 1);
+	else
+		cJSON_AddNullToObject(object, "attempt");
 	cJSON_AddStringToObject(object, "headline", hang->headline);
 	cJSON_AddStringToObject(object, "basis", hang->basis ? hang->basis : "");
 	list = cJSON_AddArrayToObject(object, "culprits");
@@ -342,7 +346,7 @@ static const struct option_row rows[] = {
 		"waited for has ended, is gone or stopped, or ranks stand in calls that cannot meet), "
 		"with 4 if a hang is likely or certain otherwise, 5 if it is open"},
 	{"json", CMD_JSON, NULL,
-		"JSON output: class, culprits, strength, final (it cannot go on by itself), basis; pairs of ranks with a send or "
+		"JSON output: class, culprits, strength, final (it cannot go on by itself), attempt (of a job that its launcher may start again, from 1), basis; pairs of ranks with a send or "
 		"receive that one of them has not made; all threads; the last collectives "
 		"with their values; times in ns"},
 	{"csv", CMD_CSV, NULL,

@@ -77,10 +77,10 @@ static const char **choose_job(
 int run_read(struct timeline *timeline, char **paths, size_t path_count, const struct run_options *options,
 	const char ***unread, char **error)
 {
-	const char *sentence;
+	size_t count, job = options->job, last;
 	struct timeline_job *jobs;
+	const char *sentence;
 	uint32_t *job_of;
-	size_t count;
 	int status = read_paths(timeline, (const char *const *)paths, path_count, options, &sentence, unread);
 
 	if (status < 0) {
@@ -89,18 +89,22 @@ int run_read(struct timeline *timeline, char **paths, size_t path_count, const s
 	}
 	job_of = mem_alloc(timeline->process_count, sizeof(*job_of));
 	count = timeline_jobs(timeline, job_of, &jobs);
-	if (options->job > count || (count > 1 && !options->job)) {
-		*error = jobs_text(timeline, paths[0], jobs, count, options->job);
+	if (!job && timeline_last_attempt(timeline, job_of, jobs, count, &last))
+		job = last + 1;
+	if (job > count || (count > 1 && !job)) {
+		*error = jobs_text(timeline, paths[0], jobs, count, job);
 		status = -1;
 	} else if (count > 1) {
 		struct arena arena = {0};
 		size_t file_count;
-		const char **files = choose_job(timeline, job_of, options->job - 1, &arena, &file_count);
+		const char **files = choose_job(timeline, job_of, job - 1, &arena, &file_count);
 
 		timeline_free(timeline);
 		status = read_paths(timeline, files, file_count, options, &sentence, unread);
 		if (status < 0)
 			*error = strdup(sentence);
+		else if (!options->job)
+			timeline->attempt_count = count;
 		arena_free(&arena);
 	}
 	free(job_of);

@@ -5,8 +5,9 @@
 #include "run.h"
 
 /*
- * Of several jobs in the paths (timeline_job.h) the one that the options ask for. -1 with a sentence in
- * *error, which the caller frees, where nothing can be read, or there are several and none is asked for. The
+ * Of several jobs in the paths (timeline_job.h) the one that the options ask for, and of attempts of one job the
+ * last where they ask for none. -1 with a sentence in
+ * *error, which the caller frees, where nothing can be read, or there are several otherwise and none is asked for. The
  * timeline is the caller's in either case.
  */
 int run_read(struct timeline *timeline, char **paths, size_t path_count, const struct run_options *options,

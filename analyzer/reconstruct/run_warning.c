@@ -127,6 +127,16 @@ static void warn_of_gaps(struct texts *texts, struct run *run)
 				   moving ? " (about: the program was writing)" : ""));
 }
 
+static void warn_of_attempts(struct texts *texts, struct run *run)
+{
+	const size_t count = run->analysis.timeline.attempt_count;
+
+	if (count > 1)
+		add(texts, arena_format(&run->analysis.timeline.arena,
+				   "%s: the last of %zu attempts of this job is read; --job 1 to %zu read those before it",
+				   run->label, count, count - 1));
+}
+
 /* Of the worker that is least sure; the iterations of others are found in the same way. */
 static void warn_of_iterations(struct texts *texts, struct run *run)
 {
@@ -252,6 +262,7 @@ const char **run_warnings(struct run *run)
 	if (run->rule_from_file)
 		add(&texts, arena_format(arena, "%s: iterations are where %s beside the traces says",
 				    run->label, ITERATION_RULE_FILE));
+	warn_of_attempts(&texts, run);
 	warn_of_gaps(&texts, run);
 	for (size_t i = 0; i < analysis->timeline.process_count; i++) {
 		const struct timeline_process *process = &analysis->timeline.processes[i];

@@ -12,6 +12,7 @@
 
 #include "base/memory.h"
 #include "pm_format.h"
+#include "trace/attempt.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -228,6 +229,7 @@ struct timeline_process {
 	const char
 		*modelled; /* the GPU whose times were calculated; NULL: a device's own, as far as is known */
 	double time_scale; /* modelled times are time_scale times that GPU's own */
+	struct trace_attempt attempt;  /* which start of its job it is of */
 	uint64_t lost_records;         /* known to be missing */
 	uint64_t losses[PM_LOSS_ROOM]; /* what is, by enum pm_loss; all 0: the cause is not known */
 	uint64_t refused_records;      /* without description */
@@ -313,6 +315,7 @@ struct timeline {
 	struct timeline_interval *intervals;
 	size_t interval_count, interval_room;
 	uint32_t host_count;
+	size_t attempt_count; /* of the job, with the one that is here, which is the last; 0: not known */
 	bool cut; /* a file breaks off that has its events in no order of time: they may be missing anywhere
 		   */
 	int64_t residual_ns; /* how far the hosts' clocks still disagree about a collective; 0 on one host */

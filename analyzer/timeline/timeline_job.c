@@ -111,12 +111,19 @@ static bool same_workers(const struct timeline *timeline, size_t process, size_t
 	return own > 1 && common >= own;
 }
 
+static bool same_launch(const struct timeline_process *one, const struct timeline_process *other)
+{
+	return trace_attempt_same_job(&one->attempt, one->host, &other->attempt, other->host);
+}
+
 static bool conflict(const struct timeline *timeline, size_t a, size_t b)
 {
 	const struct timeline_process *one = &timeline->processes[a], *other = &timeline->processes[b];
 
 	if (strcmp(one->path, other->path) == 0)
 		return false;
+	if (same_launch(one, other) && one->attempt.restart != other->attempt.restart)
+		return true;
 	if (one->given_rank >= 0 && other->given_rank >= 0)
 		return one->given_rank == other->given_rank;
 	return one->recorder && other->recorder && strstr(one->recorder, "label") && one->pid == other->pid &&
@@ -251,4 +258,33 @@ size_t timeline_jobs(struct timeline *timeline, uint32_t *job_of, struct timelin
 	free(sorting.parents);
 	free(sorting.connected);
 	return count;
+}
+
+/* Does some process of one job say that it is of the same launch as one of the other? */
+static bool share_launch(const struct timeline *timeline, const uint32_t *job_of, uint32_t a, uint32_t b)
+{
+	for (size_t i = 0; i < timeline->process_count; i++)
+		for (size_t k = 0; job_of[i] == a && k < timeline->process_count; k++)
+			if (job_of[k] == b && same_launch(&timeline->processes[i], &timeline->processes[k]))
+				return true;
+	return false;
+}
+
+bool timeline_last_attempt(const struct timeline *timeline, const uint32_t *job_of,
+	const struct timeline_job *jobs, size_t count, size_t *last)
+{
+	int most = -1;
+
+	for (uint32_t job = 0; job < count; job++) {
+		const int restart = timeline->processes[jobs[job].first].attempt.restart;
+
+		if (job > 0 && !share_launch(timeline, job_of, job - 1, job))
+			return false;
+		/* Of the same number the later one: the launcher has changed how many ranks there are. */
+		if (restart >= most) {
+			most = restart;
+			*last = job;
+		}
+	}
+	return count > 1;
 }

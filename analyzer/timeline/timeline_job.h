@@ -3,7 +3,8 @@
  * programs, a program was launched twice or again after a crash, ranks of two runs were copied together. Set
  * against each other, their ranks would tell nothing and look as if they did.
  *
- * Processes of one job have the same program and number of ranks, each rank once, and run at the same time.
+ * Processes of one job have the same program and number of ranks, each rank once, and run at the same time. A
+ * launcher that starts a job again says so to its processes: its attempts are jobs here.
  * Where our own traces share a communicator, they are one; where both have communicators and share none, they
  * are not.
  */
@@ -26,5 +27,9 @@ struct timeline_job {
  * timeline_settle.
  */
 size_t timeline_jobs(struct timeline *timeline, uint32_t *job_of, struct timeline_job **jobs);
+
+/* Whether these jobs are attempts of one, as their launcher says; then which of them is the last. */
+bool timeline_last_attempt(const struct timeline *timeline, const uint32_t *job_of,
+	const struct timeline_job *jobs, size_t count, size_t *last);
 
 #endif

@@ -310,6 +310,13 @@ static void add_modelled(
 	}
 }
 
+/* Timelines of several processes outlive their traces. */
+static void add_attempt(struct timeline *timeline, const struct trace *trace, struct timeline_process *process)
+{
+	process->attempt = trace_attempt(trace);
+	process->attempt.job = keep(timeline, process->attempt.job);
+}
+
 static void add_turns(struct timeline *timeline, const struct trace *trace, struct timeline_process *process)
 {
 	struct timeline_turn *turns = arena_alloc(&timeline->arena, trace->turn_count, sizeof(*turns));
@@ -374,6 +381,7 @@ void timeline_join_describe(struct timeline *timeline, struct timeline_join *joi
 	add_assumed(timeline, process, trace);
 	timeline_add_command(timeline, trace, process);
 	add_modelled(timeline, process, trace);
+	add_attempt(timeline, trace, process);
 	for (size_t i = 0; i < trace->device_entry_count; i++)
 		add_device(timeline, process, &trace->devices[i]);
 	process->first_queue = (uint32_t)timeline->queue_count;

@@ -13,6 +13,7 @@
 #ifndef ANALYSES_HANG_HANG_H
 #define ANALYSES_HANG_HANG_H
 
+#include "trace/attempt.h"
 #include "trace/standing.h"
 
 enum hang_process {
@@ -61,6 +62,7 @@ struct hang_progress {
 struct hang_rank {
 	struct trace trace;
 	struct standing standing;
+	struct trace_attempt attempt;
 	enum hang_process process;
 	const char *name;                     /* "3", or "pid 71" where the rank is not known */
 	const struct standing_thread *thread; /* the one whose state is the rank's, or NULL */
@@ -101,7 +103,11 @@ struct hang {
 	size_t rank_count, rank_room;
 	struct hang_group *groups;
 	size_t group_count, group_room;
-	size_t earlier; /* processes of earlier attempts of the job, which are left out */
+	size_t earlier;         /* processes of earlier attempts of the job, which are left out */
+	uint32_t earlier_runs;  /* one of them that still runs; 0: none */
+	int restart;            /* the attempt that the job is at, from 0; -1: its launcher does not say */
+	int restarts;           /* the most there will be, -1: not known */
+	uint32_t launcher;      /* runs on this host, and may start the job again; 0: not known */
 	int world;      /* ranks that the job has, by what its launcher says; 0: not known */
 	int *absent;    /* the numbers of those without a trace, in order; none where others have met them */
 	size_t absent_count, absent_room;

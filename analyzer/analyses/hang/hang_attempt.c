@@ -2,8 +2,9 @@
  * The attempt that a job is at, and the ranks that have not begun.
  *
  * A launcher that starts a job again (torchrun, a scheduler) leaves the traces of the attempt before in the
- * folder. An attempt begins where a rank has a trace whose process of before has ended: what began earlier
- * and has ended is of an attempt before.
+ * folder. Most say to each process which attempt it is of. Where none does, or the number is the same since the
+ * launcher has changed how many ranks there are, an attempt begins where a rank has a trace whose process of
+ * before has ended: what began earlier and has ended is of an attempt before.
  */
 #include "hang_private.h"
 
@@ -47,24 +48,99 @@ static uint64_t last_attempt(struct hang_rank *const *sorted, size_t count)
 	return since;
 }
 
+/* Did the launcher of this rank's job say to another process that it is of a later attempt? */
+static bool is_superseded(const struct hang *hang, const struct hang_rank *rank)
+{
+	for (size_t r = 0; r < hang->rank_count; r++) {
+		const struct hang_rank *other = hang->ranks[r];
+
+		if (other->attempt.restart > rank->attempt.restart &&
+			trace_attempt_same_job(&rank->attempt, rank->trace.header.host, &other->attempt,
+				other->trace.header.host))
+			return true;
+	}
+	return false;
+}
+
+static void leave_out(struct hang *hang, uint64_t since)
+{
+	bool *leave = arena_alloc(&hang->arena, hang->rank_count, sizeof(*leave));
+	size_t kept = 0;
+
+	for (size_t r = 0; r < hang->rank_count; r++)
+		leave[r] = (is_over(hang->ranks[r]) && began(hang->ranks[r]) < since) ||
+			   is_superseded(hang, hang->ranks[r]);
+	for (size_t r = 0; r < hang->rank_count; r++) {
+		if (!leave[r]) {
+			hang->ranks[kept++] = hang->ranks[r];
+			continue;
+		}
+		if (!is_over(hang->ranks[r]) && hang->ranks[r]->process != HANG_UNKNOWN)
+			hang->earlier_runs = hang->ranks[r]->trace.header.pid;
+		hang_free_rank(hang->ranks[r]);
+		hang->earlier++;
+	}
+	hang->rank_count = kept;
+}
+
+/* Of the ranks that are left. */
+static void describe(struct hang *hang)
+{
+	hang->restart = hang->restarts = -1;
+	for (size_t r = 0; r < hang->rank_count; r++) {
+		const struct hang_rank *rank = hang->ranks[r];
+
+		if (!rank->attempt.known)
+			continue;
+		hang->restart = rank->attempt.restart;
+		hang->restarts = rank->attempt.restarts;
+		if (!hang->launcher && hang_launcher_runs(&rank->trace, rank->attempt.launcher))
+			hang->launcher = rank->attempt.launcher;
+	}
+}
+
 void hang_attempts(struct hang *hang)
 {
 	struct hang_rank **sorted = mem_alloc(hang->rank_count, sizeof(struct hang_rank *));
 	uint64_t since;
-	size_t kept = 0;
 
 	memcpy(sorted, hang->ranks, hang->rank_count * sizeof(*sorted));
 	qsort(sorted, hang->rank_count, sizeof(struct hang_rank *), by_begin);
 	since = last_attempt(sorted, hang->rank_count);
 	free(sorted);
+	leave_out(hang, since);
+	describe(hang);
+}
+
+bool hang_is_between_attempts(const struct hang *hang)
+{
+	if (!hang->over || !hang->launcher || (hang->restarts >= 0 && hang->restart >= hang->restarts))
+		return false;
 	for (size_t r = 0; r < hang->rank_count; r++)
-		if (is_over(hang->ranks[r]) && began(hang->ranks[r]) < since) {
-			hang_free_rank(hang->ranks[r]);
-			hang->earlier++;
-		} else {
-			hang->ranks[kept++] = hang->ranks[r];
-		}
-	hang->rank_count = kept;
+		if (hang->ranks[r]->process == HANG_GONE)
+			return true;
+	return false;
+}
+
+const char *hang_attempt_words(struct hang *hang)
+{
+	return hang->restarts >= 0 ? arena_format(&hang->arena, "attempt %d of at most %d", hang->restart + 1,
+					     hang->restarts + 1)
+				   : arena_format(&hang->arena, "attempt %d", hang->restart + 1);
+}
+
+const char *hang_earlier_words(struct hang *hang)
+{
+	const bool one = hang->earlier == 1;
+	const char *text;
+
+	if (hang->earlier == 0)
+		return NULL;
+	text = arena_format(&hang->arena, "%zu process%s of earlier attempts %s left out", hang->earlier,
+		one ? "" : "es", one ? "is" : "are");
+	return hang->earlier_runs ? arena_format(&hang->arena, "%s; process %u of them still runs.", text,
+					    hang->earlier_runs)
+				  : arena_format(&hang->arena, "%s.", text);
 }
 
 static bool has_trace(const struct hang *hang, int rank)

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#define LAUNCHER_NS 60000000000 /* torchrun gives ranks 30 s to end */
 #define FRESH_NS 500000000 /* before a trace is read: what was entered since may be seen in part */
 
 /* ---- ranks that others wait for ---- */
@@ -370,12 +371,28 @@ static bool all_stand_in_calls(const struct hang *hang, int64_t patience_ns)
 	return true;
 }
 
+/* A launcher that sees a rank end ends the others, and starts all of them again: some time is left to it. */
+static bool is_launchers_turn(const struct hang *hang)
+{
+	int64_t last_ns = 0;
+
+	if (!hang->launcher || hang->class == HANG_IS_STOPPED)
+		return false;
+	for (size_t i = 0; i < hang->culprit_count; i++) {
+		const struct hang_rank *rank = hang->ranks[hang->culprits[i].rank];
+		const int64_t at_ns = hang_real_ns(rank, rank->standing.last_ns);
+
+		last_ns = at_ns > last_ns ? at_ns : last_ns;
+	}
+	return hang->now_ns - last_ns < LAUNCHER_NS;
+}
+
 static bool cannot_go_on(const struct hang *hang, int64_t patience_ns)
 {
 	if (hang->over)
 		return false;
 	if (hang_is_definite(hang->class))
-		return hang->strength == HANG_CERTAIN;
+		return hang->strength == HANG_CERTAIN && !is_launchers_turn(hang);
 	return (hang->class == HANG_IS_DIFFERENT || hang->class == HANG_IS_ORDER ||
 		       hang->class == HANG_IS_UNMATCHED) &&
 	       all_stand_in_calls(hang, patience_ns);
@@ -402,14 +419,33 @@ static void find(struct hang *hang, int64_t patience_ns)
 	find_waiting(hang, patience_ns);
 }
 
+static void add_to_basis(struct hang *hang, const char *sentence)
+{
+	if (sentence)
+		hang->basis = hang->basis ? arena_format(&hang->arena, "%s %s", hang->basis, sentence) : sentence;
+}
+
+/* All processes of an attempt are gone, and the next has not begun. */
+static void find_between(struct hang *hang)
+{
+	hang_conclude(hang, HANG_IS_NONE, HANG_LIKELY,
+		arena_format(&hang->arena,
+			"No hang: all processes of %s have ended; the job may be started again.",
+			hang_attempt_words(hang)));
+	hang->basis = arena_format(&hang->arena, "Its launcher, process %u, runs.", hang->launcher);
+}
+
 void hang_find(struct hang *hang, int64_t patience_ns)
 {
-	find(hang, patience_ns);
+	if (hang_is_between_attempts(hang)) {
+		find_between(hang);
+	} else {
+		find(hang, patience_ns);
+		if (hang->restart >= 0 && (hang->restart > 0 || hang->restarts > 0))
+			add_to_basis(hang, arena_format(&hang->arena, "This is %s.", hang_attempt_words(hang)));
+	}
 	hang->final = cannot_go_on(hang, patience_ns);
-	if (hang->earlier > 0)
-		hang->basis = arena_format(&hang->arena, "%s%s%zu process%s of earlier attempts %s left out.",
-			hang->basis ? hang->basis : "", hang->basis ? " " : "", hang->earlier,
-			hang->earlier == 1 ? "" : "es", hang->earlier == 1 ? "is" : "are");
+	add_to_basis(hang, hang_earlier_words(hang));
 }
 
 bool hang_is_final(const struct hang *hang)

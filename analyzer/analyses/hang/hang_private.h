@@ -83,9 +83,15 @@ void hang_find_order(struct hang *hang, const struct hang_waits *waits, int64_t 
 
 void hang_free_rank(struct hang_rank *rank);
 
-/* Leaves out the processes of earlier attempts of the job, and says which ranks have no trace. The ranks are
- * in order. */
+/* Leaves out the processes of earlier attempts of the job. The ranks are in order. */
 void hang_attempts(struct hang *hang);
+
+/* Of a job whose processes have all ended: whether its launcher may start it again. */
+bool hang_is_between_attempts(const struct hang *hang);
+const char *hang_attempt_words(struct hang *hang); /* "attempt 2 of at most 4" */
+const char *hang_earlier_words(struct hang *hang); /* a sentence on those that are left out, or NULL */
+
+/* Which ranks have no trace. */
 void hang_find_absent(struct hang *hang);         /* after the groups are known */
 const char *hang_absent_words(struct hang *hang); /* "rank 0", "ranks 1-5 and 7" */
 bool hang_waits_for_absent(struct hang *hang, int64_t patience_ns);
@@ -103,6 +109,9 @@ char *hang_process_stat(const char *pid, char *text, size_t text_bytes);
 
 /* Whether the system runs the process that writes this trace. */
 enum hang_process hang_process_of(const struct trace *trace);
+
+/* Whether the launcher of the process is of this host, and still runs. */
+bool hang_launcher_runs(const struct trace *trace, uint32_t launcher);
 
 /* Sentences and parts of them, in the arena. Places are of the ranks' own traces. */
 const char *hang_duration(struct hang *hang, double ns);

@@ -57,22 +57,44 @@ static char state_of(uint32_t pid, double *started)
 	return state;
 }
 
-enum hang_process hang_process_of(const struct trace *trace)
+static bool is_of_this_host(const struct trace *trace)
 {
 	char host[sizeof(trace->header.host)];
+
+	if (gethostname(host, sizeof(host)) < 0)
+		return false;
+	host[sizeof(host) - 1] = 0;
+	return strcmp(host, trace->header.host) == 0;
+}
+
+/* The state of a process that was there when the trace began; 0: it is gone. */
+static char state_since(const struct trace *trace, uint32_t pid)
+{
 	double started;
+	const char state = state_of(pid, &started);
+
+	/* Another process may have the number by now; the clock of starts has hundredths of a second. */
+	if (!state || state == 'Z' || state == 'X' || started > (double)trace->header.real_ns / 1e9 + 2)
+		return 0;
+	return state;
+}
+
+enum hang_process hang_process_of(const struct trace *trace)
+{
 	char state;
 
 	if (trace->ended)
 		return HANG_ENDED;
-	if (gethostname(host, sizeof(host)) < 0)
+	if (!is_of_this_host(trace))
 		return HANG_UNKNOWN;
-	host[sizeof(host) - 1] = 0;
-	if (strcmp(host, trace->header.host) != 0)
-		return HANG_UNKNOWN;
-	state = state_of(trace->header.pid, &started);
-	/* Another process may have the number by now; the clock of starts has hundredths of a second. */
-	if (!state || state == 'Z' || state == 'X' || started > (double)trace->header.real_ns / 1e9 + 2)
-		return HANG_GONE;
-	return state == 'T' ? HANG_STOPPED : state == 't' ? HANG_HELD : HANG_RUNS;
+	state = state_since(trace, trace->header.pid);
+	return !state         ? HANG_GONE
+	       : state == 'T' ? HANG_STOPPED
+	       : state == 't' ? HANG_HELD
+			      : HANG_RUNS;
+}
+
+bool hang_launcher_runs(const struct trace *trace, uint32_t launcher)
+{
+	return launcher && is_of_this_host(trace) && state_since(trace, launcher);
 }

@@ -41,6 +41,7 @@ static void read_source(void *context, size_t index)
 	}
 	standing_find(&rank->trace, &rank->standing);
 	rank->thread = standing_principal(&rank->standing);
+	rank->attempt = trace_attempt(&rank->trace);
 }
 
 static void add_rank(struct hang *hang, const struct source *source)
