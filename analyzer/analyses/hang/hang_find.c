@@ -103,12 +103,17 @@ const char *hang_culprit_sentence(
 	const char *text = arena_format(&hang->arena, "%s %s",
 		hang_capital(hang, hang_ranks(&hang->arena, hang, &number, 1)), hang_state(hang, rank));
 	struct standing_work work;
+	const char *where;
 
+	if (class == HANG_IS_OUTSIDE && (where = hang_where(hang, rank)) != NULL)
+		text = arena_format(&hang->arena, "%s. It %s", text, where);
 	if (class == HANG_IS_DEVICE && endless_work(rank, &work))
 		text = arena_format(&hang->arena, "%s; its device has not finished %s%s", text,
 			hang_call(hang, &rank->trace, work.op), hang_place(hang, &rank->trace, work.op));
 	if (wait)
 		text = arena_format(&hang->arena, "%s. It has not %s", text, hang_missing(hang, wait));
+	if (class == HANG_IS_OUTSIDE && !hang->over)
+		text = arena_format(&hang->arena, "%s. %s", text, hang_look_further(hang, rank));
 	return arena_format(&hang->arena, "%s.", text);
 }
 

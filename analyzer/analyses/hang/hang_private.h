@@ -104,7 +104,16 @@ const char *hang_progress_words(struct hang *hang, const struct hang_progress *p
 bool hang_any_works(const struct hang *hang); /* of the culprits, as far as they were looked at */
 void hang_add_progress(struct hang *hang);    /* to their sentences */
 
-/* /proc/PID/stat from the state letter on, in `text`; NULL: there is no such process. */
+/*
+ * What the rank's thread is at outside of all recorded calls, as the system says now, to follow its name: "is in
+ * read of /data/a (descriptor 7)"; NULL: it does not say. And the command that says more, a sentence without a
+ * stop.
+ */
+const char *hang_where(struct hang *hang, const struct hang_rank *rank);
+const char *hang_look_further(struct hang *hang, const struct hang_rank *rank);
+
+/* /proc/PID/stat from the state letter on, in `text`; NULL: there is no such process. "PID/task/TID": of a
+ * thread. */
 char *hang_process_stat(const char *pid, char *text, size_t text_bytes);
 
 /* Whether the system runs the process that writes this trace. */

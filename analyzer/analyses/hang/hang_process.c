@@ -24,12 +24,12 @@ static double boot_time(void)
 
 char *hang_process_stat(const char *pid, char *text, size_t text_bytes)
 {
-	char path[32];
+	char path[64];
 	size_t size;
 	FILE *file;
 	char *at;
 
-	snprintf(path, sizeof(path), "/proc/%.16s/stat", pid);
+	snprintf(path, sizeof(path), "/proc/%.40s/stat", pid);
 	file = fopen(path, "re");
 	size = file ? fread(text, 1, text_bytes - 1, file) : 0;
 	if (file)
