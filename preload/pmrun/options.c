@@ -20,7 +20,7 @@
 #define WIDEST 80 /* of the help's lines */
 #define INDENT 2
 
-enum { SOFTGPU = OPTION_FIRST, HANG_AFTER, HANG_END, HANG_END_AFTER, LIBRARY, HOOKS };
+enum { SOFTGPU = OPTION_FIRST, HANG_AFTER, HANG_END, HANG_END_AFTER, LIBRARY, HOOKS, STACKS };
 
 static const struct option_row rows[] = {
 	{"ranks", 'n', "N",
@@ -53,6 +53,9 @@ static const struct option_row rows[] = {
 	{"library", LIBRARY, NULL,
 		"print the path of libpmhook.so and exit; to record without pmrun: LD_PRELOAD=$(pmrun --library) COMMAND"},
 	{"hooks", HOOKS, NULL, "list the intercepted functions and exit"},
+	{"stacks", STACKS, "PID",
+		"print where each thread of a Python program is, innermost function first, and exit; the program goes on. It is "
+		"the same user's, and the system lets its memory be read (kernel.yama.ptrace_scope, CAP_SYS_PTRACE)"},
 	{"help", 'h', NULL, "print this help"},
 	{"version", 'V', NULL, "print the versions of pmrun and libpmhook.so and exit"},
 	{0},
@@ -170,6 +173,8 @@ __attribute__((noreturn)) static void print(int key)
 		puts(path);
 	} else if (key == HOOKS) {
 		print_hooks();
+	} else if (key == STACKS) {
+		pmrun_print_stacks(number("--stacks", 1, INT_MAX));
 	} else if (key == 'V') {
 		pmrun_print_versions();
 	} else {

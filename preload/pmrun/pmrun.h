@@ -35,6 +35,10 @@ void pmrun_parse(int argument_count, char **arguments, struct pmrun_options *opt
 void pmrun_find_hook(char *found);
 void pmrun_print_versions(void);
 
+/* Prints where each thread of a process is in Python, "TID: innermost < caller < ..."; exits where that cannot be
+ * read. */
+void pmrun_print_stacks(int pid);
+
 /* The traces in a folder. */
 struct pmrun_traces {
 	int files;

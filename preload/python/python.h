@@ -265,6 +265,9 @@ bool pmh_python_find_module(struct pmh_python_look *look, uint64_t thread, char 
 /* The innermost callers, "Net.forward (net.py:12) < train (train.py:40)"; false: none. */
 bool pmh_python_find_callers(struct pmh_python_look *look, uint64_t thread, char *text, size_t text_bytes);
 
+/* All of them likewise, PyTorch's too, as far as there is room. */
+bool pmh_python_find_stack(struct pmh_python_look *look, uint64_t thread, char *text, size_t text_bytes);
+
 /*
  * The outermost, the outermost first, "<module> (train.py:90) > main (train.py:57)": the line of the loop
  * that a call comes from is among them. True and "" where all of them are PyTorch's or the interpreter's own;

@@ -166,6 +166,20 @@ bool pmh_python_find_callers(struct pmh_python_look *look, uint64_t thread, char
 	return used > 0;
 }
 
+bool pmh_python_find_stack(struct pmh_python_look *look, uint64_t thread, char *text, size_t text_bytes)
+{
+	struct pmh_python_frame frame;
+	unsigned passed;
+	size_t used = 0;
+
+	text[0] = 0;
+	for (bool more = pmh_python_first_frame(look, thread, &passed, &frame); more;
+		more = pmh_python_next_frame(look, &passed, &frame))
+		if (!append_frame(look, &frame, " < ", text, text_bytes, &used))
+			break;
+	return used > 0;
+}
+
 /* The interpreter's own, that runs the program: "<frozen runpy>". */
 static bool is_frozen(struct pmh_python_look *look, const struct pmh_python_frame *frame)
 {
