@@ -166,6 +166,25 @@ static void comms_table(struct hang *hang, struct print_table *table)
 	}
 }
 
+/* Of the culprits, as far as they were looked into. */
+static void stacks_table(struct hang *hang, struct print_table *table)
+{
+	size_t name = print_column(table, "rank", "rank", PRINT_WORD);
+	size_t tid = print_column(table, "tid", "tid", PRINT_COUNT);
+	size_t text = print_column(table, "stack", "innermost < caller", PRINT_WORD);
+
+	for (size_t i = 0; i < hang->culprit_count; i++) {
+		const struct hang_rank *rank = hang->ranks[hang->culprits[i].rank];
+
+		for (size_t s = 0; s < rank->stack_count; s++) {
+			print_row(table);
+			print_word(table, name, rank->name);
+			print_number(table, tid, rank->stacks[s].tid);
+			print_word(table, text, rank->stacks[s].text);
+		}
+	}
+}
+
 /* Members with the same count and the same last collective are one row. */
 static void counts_table(struct hang *hang, struct print_table *table)
 {
@@ -227,6 +246,11 @@ static void print_tables(struct hang *hang, enum print_form form, cJSON *object,
 			&table, form, object, "threads", "Where the threads stand", form == PRINT_TEXT, out);
 	print_free(&table);
 	print_init(&table, &hang->arena);
+	stacks_table(hang, &table);
+	if (form == PRINT_JSON || (form == PRINT_TEXT && table.row_count > 0))
+		print_part(&table, form, object, "stacks", "In Python", true, out);
+	print_free(&table);
+	print_init(&table, &hang->arena);
 	if (form == PRINT_TEXT)
 		counts_table(hang, &table);
 	else
@@ -239,10 +263,10 @@ static void print_tables(struct hang *hang, enum print_form form, cJSON *object,
 static void print_verdict(const struct hang *hang, FILE *out)
 {
 	print_heading(hang->headline, out);
-	for (size_t i = 0; i < hang->culprit_count && i < 8; i++)
+	for (size_t i = 0; i < hang->culprit_count && i < HANG_NAMED; i++)
 		print_paragraph(hang->culprits[i].sentence, 2, out);
-	if (hang->culprit_count > 8)
-		fprintf(out, "and %zu more\n", hang->culprit_count - 8);
+	if (hang->culprit_count > HANG_NAMED)
+		fprintf(out, "and %zu more\n", hang->culprit_count - HANG_NAMED);
 	if (hang->basis)
 		print_paragraph(arena_format((struct arena *)&hang->arena, "Basis (%s): %s",
 					hang_strength_word(hang->strength), hang->basis),
@@ -347,7 +371,7 @@ static const struct option_row rows[] = {
 		"with 4 if a hang is likely or certain otherwise, 5 if it is open"},
 	{"json", CMD_JSON, NULL,
 		"JSON output: class, culprits, strength, final (it cannot go on by itself), attempt (of a job that its launcher may start again, from 1), basis; pairs of ranks with a send or "
-		"receive that one of them has not made; all threads; the last collectives "
+		"receive that one of them has not made; all threads; stacks of the culprits' threads in Python; the last collectives "
 		"with their values; times in ns"},
 	{"csv", CMD_CSV, NULL,
 		"the two tables as CSV, a row for each thread and for each rank of a "

@@ -59,6 +59,12 @@ struct hang_progress {
 	double processors, read_bytes, written_bytes; /* of a second */
 };
 
+/* Where a thread is in Python. */
+struct hang_stack {
+	uint32_t tid;
+	const char *text; /* "load (data.py:31) < main (train.py:12)", the innermost first */
+};
+
 struct hang_rank {
 	struct trace trace;
 	struct standing standing;
@@ -67,6 +73,9 @@ struct hang_rank {
 	const char *name;                     /* "3", or "pid 71" where the rank is not known */
 	const struct standing_thread *thread; /* the one whose state is the rank's, or NULL */
 	struct hang_progress progress; /* of one that makes no call, where that may be a hang; else 0 */
+	bool looked_inside;            /* of a culprit: its stacks were asked for */
+	struct hang_stack *stacks;
+	size_t stack_count, stack_room;
 };
 
 /* A rank's place in a communicator. */
@@ -84,6 +93,8 @@ struct hang_group {
 	struct hang_member *members; /* those that have a trace, by their place */
 	size_t member_count, member_room;
 };
+
+#define HANG_NAMED 8 /* culprits that are told one by one */
 
 struct hang_culprit {
 	size_t rank;

@@ -99,7 +99,7 @@ const char *hang_class_words(enum hang_class class, bool past)
 const char *hang_culprit_sentence(
 	struct hang *hang, size_t number, enum hang_class class, const struct hang_wait *wait)
 {
-	const struct hang_rank *rank = hang->ranks[number];
+	struct hang_rank *rank = hang->ranks[number];
 	const char *text = arena_format(&hang->arena, "%s %s",
 		hang_capital(hang, hang_ranks(&hang->arena, hang, &number, 1)), hang_state(hang, rank));
 	struct standing_work work;
@@ -450,6 +450,8 @@ void hang_find(struct hang *hang, int64_t patience_ns)
 			add_to_basis(hang, arena_format(&hang->arena, "This is %s.", hang_attempt_words(hang)));
 	}
 	hang->final = cannot_go_on(hang, patience_ns);
+	for (size_t i = 0; i < hang->culprit_count && i < HANG_NAMED; i++)
+		hang_read_stacks(hang, hang->ranks[hang->culprits[i].rank]);
 	add_to_basis(hang, hang_earlier_words(hang));
 }
 

@@ -109,8 +109,12 @@ void hang_add_progress(struct hang *hang);    /* to their sentences */
  * read of /data/a (descriptor 7)"; NULL: it does not say. And the command that says more, a sentence without a
  * stop.
  */
-const char *hang_where(struct hang *hang, const struct hang_rank *rank);
+const char *hang_where(struct hang *hang, struct hang_rank *rank);
 const char *hang_look_further(struct hang *hang, const struct hang_rank *rank);
+
+/* Reads where the threads of a rank of this host are in Python, once. And of one of them, NULL: not known. */
+void hang_read_stacks(struct hang *hang, struct hang_rank *rank);
+const char *hang_python(const struct hang_rank *rank, uint32_t tid);
 
 /* /proc/PID/stat from the state letter on, in `text`; NULL: there is no such process. "PID/task/TID": of a
  * thread. */

@@ -206,6 +206,7 @@ void hang_read(struct hang *hang, char **paths, size_t path_count)
 void hang_free_rank(struct hang_rank *rank)
 {
 	standing_free(&rank->standing);
+	free(rank->stacks);
 	trace_close(&rank->trace);
 	free(rank);
 }

@@ -215,15 +215,13 @@ static uint32_t thread_of(const struct hang_rank *rank)
 	return rank->thread && rank->thread->tid ? rank->thread->tid : rank->trace.header.pid;
 }
 
-const char *hang_where(struct hang *hang, const struct hang_rank *rank)
+/* NULL: the system does not say. */
+static const char *kernel_words(struct hang *hang, uint32_t pid, uint32_t tid)
 {
-	const uint32_t pid = rank->trace.header.pid, tid = thread_of(rank);
 	unsigned long arguments[3];
 	char line[256];
 	long number;
 
-	if (rank->process != HANG_RUNS || hang->over)
-		return NULL;
 	read_line(pid, tid, "syscall", line, sizeof(line));
 	if (strncmp(line, "running", 7) == 0)
 		return "is running: it computes";
@@ -231,6 +229,21 @@ const char *hang_where(struct hang *hang, const struct hang_rank *rank)
 		number >= 0)
 		return call_words(hang, pid, number, arguments);
 	return sleep_words(hang, pid, tid);
+}
+
+const char *hang_where(struct hang *hang, struct hang_rank *rank)
+{
+	const uint32_t pid = rank->trace.header.pid, tid = thread_of(rank);
+	const char *kernel, *python;
+
+	if (rank->process != HANG_RUNS || hang->over)
+		return NULL;
+	kernel = kernel_words(hang, pid, tid);
+	hang_read_stacks(hang, rank);
+	python = hang_python(rank, tid);
+	if (!python)
+		return kernel;
+	return arena_format(&hang->arena, "is at %s in Python%s%s", python, kernel ? ", and " : "", kernel ? kernel : "");
 }
 
 const char *hang_look_further(struct hang *hang, const struct hang_rank *rank)
