@@ -177,6 +177,8 @@ static void stacks_table(struct hang *hang, struct print_table *table)
 		const struct hang_rank *rank = hang->ranks[hang->culprits[i].rank];
 
 		for (size_t s = 0; s < rank->stack_count; s++) {
+			if (!strchr(rank->stacks[s].text, '('))
+				continue; /* a thread of a library's own */
 			print_row(table);
 			print_word(table, name, rank->name);
 			print_number(table, tid, rank->stacks[s].tid);

@@ -35,6 +35,27 @@ const struct standing_entry *hang_collective(const struct hang_member *member, u
  */
 bool hang_find_odd(struct hang *hang, const bool *among, bool *odd);
 
+/*
+ * A rank that has left out steps, by what two members of a group did before each of their collectives up to
+ * `last`: where one's calls are the other's of some steps later. Whether one left something out or the other
+ * did more is the same to see.
+ */
+struct hang_shift {
+	size_t rank, other; /* who has fewer steps than whom */
+	unsigned steps;
+	uint64_t from, to;           /* collectives, between which it began */
+	uint64_t from_step, to_step; /* likewise, from 1; 0: not known */
+};
+bool hang_find_shift(struct hang *hang, const struct hang_member *one, const struct hang_member *other,
+	uint64_t last, struct hang_shift *shift);
+
+/* How many whole steps two members have made, and the same in each, where `other` goes on with one more of them at
+ * this collective, as which `one` has entered something else; 0: not known, or what they made differs. */
+uint64_t hang_common_steps(struct hang *hang, const struct hang_member *one, const struct hang_member *other,
+	uint64_t ordinal);
+const char *hang_shift_words(
+	struct hang *hang, const struct hang_shift *shift); /* "1 step fewer than rank 0 since step 23" */
+
 enum hang_wait_kind { HANG_WAIT_COLLECTIVE, HANG_WAIT_SEND, HANG_WAIT_RECEIVE, HANG_WAIT_JOIN };
 
 /* One rank waits for another. */

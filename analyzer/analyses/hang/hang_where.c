@@ -231,6 +231,24 @@ static const char *kernel_words(struct hang *hang, uint32_t pid, uint32_t tid)
 	return sleep_words(hang, pid, tid);
 }
 
+#define FRAMES_FIRST 3 /* of many, so many of the innermost and of the outermost are shown; the table has all */
+#define FRAMES_LAST 2
+
+static const char *short_stack(struct hang *hang, const char *stack)
+{
+	const char *frames[64];
+	size_t count = 0;
+
+	for (const char *at = stack; at && count < sizeof(frames) / sizeof(*frames); at = at ? at + 3 : NULL) {
+		frames[count++] = at;
+		at = strstr(at, " < ");
+	}
+	if (count <= FRAMES_FIRST + FRAMES_LAST)
+		return stack;
+	return arena_format(&hang->arena, "%.*s... < %s", (int)(frames[FRAMES_FIRST] - stack), stack,
+		frames[count - FRAMES_LAST]);
+}
+
 const char *hang_where(struct hang *hang, struct hang_rank *rank)
 {
 	const uint32_t pid = rank->trace.header.pid, tid = thread_of(rank);
@@ -243,7 +261,8 @@ const char *hang_where(struct hang *hang, struct hang_rank *rank)
 	python = hang_python(rank, tid);
 	if (!python)
 		return kernel;
-	return arena_format(&hang->arena, "is at %s in Python%s%s", python, kernel ? ", and " : "", kernel ? kernel : "");
+	return arena_format(&hang->arena, "is in Python at %s%s%s", short_stack(hang, python), kernel ? ", and " : "",
+		kernel ? kernel : "");
 }
 
 const char *hang_look_further(struct hang *hang, const struct hang_rank *rank)

@@ -68,10 +68,35 @@ const char *hang_operation(struct arena *arena, const struct trace *trace, uint3
 	return text;
 }
 
+/* A frame of Python's, "main (train.py:12)", at the start of the text. */
+static bool is_python_frame(const char *text)
+{
+	const char *end = strstr(text, " < "), *file = strstr(text, ".py:");
+
+	return file && (!end || file < end);
+}
+
+#define FRAMES_SHOWN 2 /* of libraries alone */
+
+/* Of frames of libraries and Python's those of Python's, which say where in the program it is. */
+static const char *program_site(struct arena *arena, const char *site)
+{
+	const char *end = NULL;
+	unsigned count = 0;
+
+	for (const char *frame = site; frame; frame = strstr(frame, " < "), frame = frame ? frame + 3 : NULL) {
+		if (is_python_frame(frame))
+			return frame;
+		if (count++ == FRAMES_SHOWN)
+			end = frame - strlen(" < ");
+	}
+	return end ? arena_format(arena, "%.*s < ...", (int)(end - site), site) : site;
+}
+
 const char *hang_site(struct arena *arena, const struct trace *trace, uint32_t op)
 {
 	const char *module = trace_string(trace, trace->operations[op].module);
-	const char *site = trace_string(trace, trace->operations[op].site);
+	const char *site = program_site(arena, trace_string(trace, trace->operations[op].site));
 
 	if (module && site)
 		return arena_format(arena, "%s, %s", print_clean(arena, module), print_clean(arena, site));
