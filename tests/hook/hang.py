@@ -48,8 +48,25 @@ FAULTS = {
     "compile": [],
     "late": [],
     "restart": [],
+    "between": [],
+    "shrink": [],
+    "index": [],
+    "child": [],
+    "download": [],
+    "evaluation": [],
+    "uneven": [],
+    "collector": [],
+    "warm_up": [],
+    # what looks like a hang while it lasts: it may be called one, but neither certain nor final
+    "load": ["outside_calls"],
+    "import": ["outside_calls"],
+    "prompt": ["outside_calls"],
+    "quiet": ["outside_calls"],
+    "debugger": ["held", "outside_calls"],
+    "suspended": ["stopped", "outside_calls"],
     "none": [],
 }
+HEALTHY = {"load", "import", "prompt", "quiet", "debugger", "suspended"} | {fault for fault, classes in FAULTS.items() if not classes}
 # and the pair that is to be named: what the victim has not made, and the distance of the rank that waits for it
 # of which it may say that it does not know
 MAY_BE_OPEN = {"ahead"}
@@ -68,11 +85,11 @@ def report(folder, patience_s):
     return json.loads(answer.stdout) if answer.stdout else None
 
 
-def start(folder, fault, ranks, victim, step, later, patience_s):
-    """The victim is the last of the processes."""
+def start(folder, fault, ranks, victim, step, later, patience_s, **variables):
+    """The victim is the last of the processes. Variables are a launcher's."""
     environment = dict(os.environ, WORLD_SIZE=str(ranks), HANG_ID=f"{folder}/id", PMHOOK_OUT=folder,
                        LD_LIBRARY_PATH=f"{BUILD}/softgpu", SOFTGPU_NCCL_FAULTS="wait", SOFTGPU_PROFILE="a100",
-                       LD_PRELOAD=f"{os.environ.get('HANG_PRELOAD', '')} {HOOK}")
+                       LD_PRELOAD=f"{os.environ.get('HANG_PRELOAD', '')} {HOOK}", **variables)
     processes = []
     for rank in sorted(range(ranks), key=lambda rank: rank == victim):
         if rank == victim and fault == "absent":
@@ -102,13 +119,44 @@ def start_again(folder, ranks, victim, step, later):
     return processes
 
 
-def watch(folder, processes, healthy, patience_s):
-    """The first report that speaks of a hang, or the last one."""
+ELASTIC = {"TORCHELASTIC_RESTART_COUNT": "0", "TORCHELASTIC_MAX_RESTARTS": "3", "TORCHELASTIC_RUN_ID": "none"}
+
+
+def end_attempt(folder, ranks, victim, step, later):
+    """Of a job below a launcher, which is this process: a rank is killed, and then the others. Whether that is called final."""
+    processes = start(folder, "killed", ranks, victim, step, later, 0, **ELASTIC)
+    processes[-1].wait(LIMIT_S)
+    final = (report(folder, 1) or {}).get("final", True)
+    end(processes)
+    os.unlink(f"{folder}/id")
+    return final
+
+
+def start_smaller(folder, ranks, victim, step, later):
+    """Started again, by a launcher that counts it as no restart, with one rank less."""
+    end_attempt(folder, ranks, victim, step, later)
+    fewer = max(ranks - 1, 2)
+    processes = start(folder, "none", fewer, 0, step, later, 0, **ELASTIC)
+    while len(glob.glob(f"{folder}/*.pmtrace")) < ranks + fewer and processes[0].poll() is None:
+        time.sleep(0.01)
+    return processes
+
+
+def is_harmful(fault, answer):
+    """Of a healthy job: that it hangs, or, where it looks so for a while, that this is certain."""
+    if answer["class"] in ("none", "late", "unknown"):
+        return False
+    return answer["final"] or answer["strength"] == "certain" or answer["class"] not in FAULTS[fault]
+
+
+def watch(folder, processes, fault, patience_s):
+    """The first report that speaks of a hang, of a healthy job that harms; or the last one."""
+    healthy = fault in HEALTHY
     end = time.monotonic() + LIMIT_S
     answer = None
     while time.monotonic() < end:
         answer = report(folder, patience_s) or answer
-        if answer and answer["class"] not in ("none", "late", "unknown"):
+        if answer and (is_harmful(fault, answer) if healthy else answer["class"] not in ("none", "late", "unknown")):
             return answer
         # only the victim of a fault may have ended
         if sum(process.poll() is None for process in processes) < (1 if healthy or len(processes) == 1 else 2):
@@ -130,15 +178,22 @@ def run(fault, ranks, seed, later, patience_s):
     if fault == "barrier":
         step = chance.choice([30, 40, 50])
     with tempfile.TemporaryDirectory(dir=os.environ.get("SCRATCH")) as folder:
+        if fault == "between":
+            final = end_attempt(folder, ranks, victim, step, later)
+            answer = report(folder, patience_s)
+            said = f"final {final}; {answer['class']} {answer['strength']}: {answer['headline']}"
+            return not final and answer["class"] == "none" and "may be started again" in answer["headline"], said
         if fault == "restart":
             processes = start_again(folder, ranks, victim, step, later)
+        elif fault == "shrink":
+            processes = start_smaller(folder, ranks, victim, step, later)
         else:
             processes = start(folder, fault, ranks, victim, step, later, patience_s)
         try:
             if fault == "ahead":
                 answer = end_as_launcher(folder, processes, patience_s)
             else:
-                answer = watch(folder, processes, not FAULTS[fault], patience_s)
+                answer = watch(folder, processes, fault, patience_s)
         finally:
             end(processes)
     if answer is None:
@@ -151,8 +206,8 @@ def run(fault, ranks, seed, later, patience_s):
         return False, f"final is {answer['final']}: {said}"
     if fault == "absent":
         return answer["class"] in FAULTS[fault] and f"ank {victim} of {ranks} has not begun" in answer["headline"], said
-    if not FAULTS[fault]:
-        return answer["class"] in ("none", "late"), said
+    if fault in HEALTHY:
+        return not is_harmful(fault, answer) and answer["class"] != "unknown", said
     # of two ranks that differ without a majority either may be meant, if the report says so
     right = named == [str(victim)] or (str(victim) in named and ranks == 2 and answer["strength"] == "open")
     if right and fault in PAIRS and answer["strength"] != "open":

@@ -7,8 +7,7 @@
  * trains in RANK's place of WORLD_SIZE, without computing: each step sets memory, reduces and broadcasts
  * among all, reduces on a second communicator, sends around a ring and exchanges among all; every tenth one
  * is followed by an evaluation with a barrier. In step STEP the rank VICTIM does what FAULT says; the others
- * know nothing of it. With "checkpoint" and "compile" it makes no call for MOMENT_S seconds and writes, or
- * computes: that is no hang. With the fault "ahead" the others work on for ever, while VICTIM enters the next
+ * know nothing of it. With what healthy programs do (below) it makes no call for MOMENT_S seconds, and then goes on. With the fault "ahead" the others work on for ever, while VICTIM enters the next
  * collective and is killed, and with "apart" none communicates. HANG_ID is a file for NCCL's id. With
  * "launch" it is a launcher of such ranks: when one ends it ends the others a second later, and fails.
  */
@@ -147,6 +146,119 @@ static void be_held(void)
 	pause();
 }
 
+/* ---- what healthy programs do ---- */
+
+static void nap(double s)
+{
+	usleep((useconds_t)(s * 1e6));
+}
+
+/* A process below does it, and is waited for: a compiler, a download, a data loader. */
+static void wait_for_child(void (*work)(void))
+{
+	const pid_t child = fork();
+
+	if (child == 0) {
+		work();
+		_exit(0);
+	}
+	waitpid(child, NULL, 0);
+}
+
+/* Small files on a slow file system: little is read and less computed. */
+static void import_slowly(void)
+{
+	const double end = seconds() + MOMENT_S;
+	char line[256];
+
+	while (seconds() < end) {
+		FILE *file = fopen("/proc/self/status", "re");
+
+		if (file && !fgets(line, sizeof(line), file))
+			err(1, "/proc/self/status");
+		if (file)
+			fclose(file);
+		nap(0.05);
+	}
+}
+
+/* A debugger's prompt, until the user types on. */
+static void wait_at_prompt(void)
+{
+	int ends[2];
+	char byte;
+
+	if (pipe(ends) < 0)
+		err(1, "pipe");
+	if (fork() == 0) {
+		nap(MOMENT_S);
+		_exit(write(ends[1], "c", 1) != 1);
+	}
+	if (read(ends[0], &byte, 1) != 1)
+		err(1, "prompt");
+	wait(NULL);
+}
+
+/* Another process acts on this one from outside for a moment: stops it, or attaches to it as a debugger does. */
+static void be_paused(bool by_debugger)
+{
+	const pid_t host = getpid(), other = fork();
+
+	if (other == 0) {
+		usleep(20000);
+		if (by_debugger ? ptrace(PTRACE_ATTACH, host, NULL, NULL) : kill(host, SIGSTOP))
+			err(1, "pausing");
+		if (by_debugger)
+			waitpid(host, NULL, 0);
+		nap(MOMENT_S);
+		_exit((by_debugger ? ptrace(PTRACE_DETACH, host, NULL, NULL) : kill(host, SIGCONT)) != 0);
+	}
+	prctl(PR_SET_PTRACER, other);
+	nap(0.1);
+	waitpid(other, NULL, 0);
+}
+
+/* Work on the device alone: an evaluation, a search for the quickest kernel. */
+static void work_alone(const struct job *job)
+{
+	const double end = seconds() + MOMENT_S;
+
+	while (seconds() < end) {
+		CUDA(cudaMemsetAsync(job->send, 0, LARGE * sizeof(float), job->stream));
+		CUDA(cudaStreamSynchronize(job->stream));
+		nap(0.01);
+	}
+}
+
+static bool does_what_is_healthy(const struct job *job)
+{
+	if (is(job, "checkpoint"))
+		write_for_a_moment();
+	else if (is(job, "compile") || is(job, "index"))
+		compute_for_a_moment();
+	else if (is(job, "child"))
+		wait_for_child(compute_for_a_moment);
+	else if (is(job, "download"))
+		wait_for_child(write_for_a_moment);
+	else if (is(job, "import"))
+		import_slowly();
+	else if (is(job, "prompt"))
+		wait_at_prompt();
+	else if (is(job, "debugger"))
+		be_paused(true);
+	else if (is(job, "suspended"))
+		be_paused(false);
+	else if (is(job, "evaluation"))
+		work_alone(job);
+	else if (is(job, "quiet"))
+		nap(MOMENT_S);
+	else if (is(job, "slow"))
+		nap(0.3);
+	else
+		return false;
+	return true;
+}
+
 /* What happens between the calls of a step. */
 static void between(const struct job *job)
 {
@@ -162,14 +274,10 @@ static void between(const struct job *job)
 		lock_twice();
 	if (is(job, "kernel"))
 		CUDA(cudaLaunchHostFunc(job->stream, never_ends, NULL));
-	if (is(job, "checkpoint"))
-		write_for_a_moment();
-	if (is(job, "compile"))
-		compute_for_a_moment();
 	if (is(job, "held"))
 		be_held();
-	if (is(job, "slow"))
-		usleep(300000);
+	if (does_what_is_healthy(job))
+		return;
 	while (job->behind) {
 		CUDA(cudaMemsetAsync(job->send, 0, LARGE * sizeof(float), job->stream));
 		usleep(1000);
@@ -303,6 +411,22 @@ static int launch(int ranks, char **argv)
 	return 1;
 }
 
+/* What all ranks do in that step; other faults are the victim's alone. */
+static bool is_for_all(const char *fault)
+{
+	return strcmp(fault, "index") == 0 || strcmp(fault, "suspended") == 0 || strcmp(fault, "quiet") == 0;
+}
+
+/* In each step, and always another rank: batches of different length, the collector of a language. */
+static const char *now_and_then(const char *fault, int rank, int step)
+{
+	if (strcmp(fault, "uneven") == 0 && rand() % 3 == 0)
+		usleep((useconds_t)(rand() % 60000));
+	if (strcmp(fault, "collector") == 0 && step % 7 == rank % 7)
+		usleep(150000);
+	return "";
+}
+
 int main(int argc, char **argv)
 {
 	const char *rank = getenv("RANK"), *world = getenv("WORLD_SIZE");
@@ -326,11 +450,17 @@ int main(int argc, char **argv)
 	CUDA(cudaMalloc((void **)&job.receive, LARGE * sizeof(float)));
 	if (strcmp(argv[1], "apart") == 0)
 		work_apart(&job, victim, when);
+	if (strcmp(argv[1], "load") == 0 && job.rank == victim)
+		import_slowly(); /* before the first communicator */
 	id = meet(job.rank);
 	NCCL(ncclCommInitRank(&job.all, job.world, id, job.rank));
 	NCCL(ncclCommSplit(job.all, 0, job.rank, &job.second, NULL));
+	if (strcmp(argv[1], "warm_up") == 0 && job.rank == victim)
+		compute_for_a_moment();
 	for (job.step = 1; job.step <= steps; job.step++) {
-		job.fault = job.rank == victim && job.step == when ? argv[1] : "";
+		job.fault = job.step == when && (job.rank == victim || is_for_all(argv[1]))
+				    ? argv[1]
+				    : now_and_then(argv[1], job.rank, job.step);
 		job.behind = job.rank != victim && job.step == when && strcmp(argv[1], "ahead") == 0;
 		step(&job);
 	}

@@ -55,7 +55,8 @@ enum hang_strength {
 
 /* What a process and its children do while it is looked at. */
 struct hang_progress {
-	bool works;                                   /* it computes, reads or writes */
+	bool works; /* it computes, reads or writes, or makes calls */
+	bool calls; /* it makes calls of its own: an evaluation, a search for the quickest kernels */
 	double processors, read_bytes, written_bytes; /* of a second */
 };
 

@@ -41,6 +41,26 @@ static bool is_starting(const struct hang *hang)
 	return hang->rank_count > 1;
 }
 
+bool hang_find_suspended(struct hang *hang)
+{
+	size_t stopped = 0;
+
+	for (size_t r = 0; r < hang->rank_count; r++) {
+		if (hang->ranks[r]->process != HANG_STOPPED && hang->ranks[r]->process != HANG_ENDED)
+			return false;
+		stopped += hang->ranks[r]->process == HANG_STOPPED;
+	}
+	if (stopped == 0)
+		return false;
+	hang_conclude(hang, HANG_IS_STOPPED, HANG_LIKELY,
+		"The job is suspended: all of its processes are stopped by a signal.");
+	for (size_t r = 0; r < hang->rank_count; r++)
+		if (hang->ranks[r]->process == HANG_STOPPED)
+			hang_add_culprit(hang, r, hang_culprit_sentence(hang, r, HANG_IS_STOPPED, NULL));
+	hang->basis = "A scheduler or Ctrl-Z does that; SIGCONT has them go on.";
+	return true;
+}
+
 /* A rank is stopped, and the others go on without it. */
 static bool find_stopped(struct hang *hang, int64_t patience_ns)
 {

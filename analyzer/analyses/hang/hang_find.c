@@ -214,6 +214,13 @@ void hang_add_progress(struct hang *hang)
 	}
 }
 
+/* By a tool that looks at it, which lets it go on. */
+static bool is_stopped_just_now(const struct hang *hang, const struct hang_rank *rank, int64_t patience_ns)
+{
+	return rank->process == HANG_STOPPED &&
+	       hang->now_ns - hang_real_ns(rank, rank->standing.last_ns) < patience_ns;
+}
+
 /* By root. Who works may be late for longer: those that would be more than late are looked at. */
 static enum hang_class *classify(struct hang *hang, const struct hang_waits *waits, const size_t *roots,
 	size_t count, int64_t patience_ns)
@@ -225,13 +232,16 @@ static enum hang_class *classify(struct hang *hang, const struct hang_waits *wai
 		const struct hang_rank *rank = hang->ranks[roots[i]];
 
 		classes[i] = hang_class_of(hang, rank);
-		if (hang_is_definite(classes[i]))
+		if (is_stopped_just_now(hang, rank, patience_ns))
+			classes[i] = HANG_IS_LATE;
+		if (hang_is_definite(classes[i]) || classes[i] == HANG_IS_LATE)
 			continue;
 		if (is_late_only(hang, waits->first_for[roots[i]], rank, patience_ns))
 			classes[i] = HANG_IS_LATE;
 		else
 			overdue[overdue_count++] = roots[i];
 	}
+	hang_find_calls(hang, overdue, overdue_count, patience_ns);
 	hang_look_at(hang, overdue, overdue_count);
 	for (size_t i = 0; i < count; i++) {
 		const struct hang_rank *rank = hang->ranks[roots[i]];
@@ -408,6 +418,8 @@ static void find(struct hang *hang, int64_t patience_ns)
 	struct hang_difference difference;
 	const char *reason = incomparable(hang);
 
+	if (hang_find_suspended(hang))
+		return;
 	if (reason) {
 		hang_conclude(hang, HANG_IS_UNKNOWN, HANG_OPEN, "Who waits for whom is not known.");
 		hang->basis = reason;

@@ -95,6 +95,9 @@ const char *hang_after_the_end(const struct hang *hang);
 /* The longest pause between two collectives that is known of the ranks of a group, or of all (NULL). */
 double hang_longest_pause(const struct hang *hang, const struct hang_group *only);
 
+/* Conclusion: all processes are stopped, as a scheduler or Ctrl-Z does with a job. False: they are not. */
+bool hang_find_suspended(struct hang *hang);
+
 /* Conclusions: of a job in which nobody waits for another. */
 void hang_find_alone(struct hang *hang, int64_t patience_ns);
 
@@ -120,6 +123,9 @@ bool hang_waits_for_absent(struct hang *hang, int64_t patience_ns);
 /* Looks for a moment at the processes of those ranks of the list that run on this host and make no call:
  * their progress. */
 void hang_look_at(struct hang *hang, const size_t *ranks, size_t count);
+
+/* Those of the list that have made a call not long ago, which was no communication: they work. */
+void hang_find_calls(struct hang *hang, const size_t *ranks, size_t count, int64_t patience_ns);
 const char *hang_progress_words(struct hang *hang, const struct hang_progress *progress); /* follows "and " */
 
 bool hang_any_works(const struct hang *hang); /* of the culprits, as far as they were looked at */

@@ -19,11 +19,14 @@
 
 struct used {
 	double processor_s, read, written;
+	bool runs; /* one of its processes has a processor, or waits for one */
+	size_t process_count;
 };
 
 struct process {
 	uint32_t pid, parent;
 	double processor_s;
+	bool runs;
 };
 
 struct processes {
@@ -41,6 +44,7 @@ static bool read_process(const char *name, struct process *process)
 	if (!at || sscanf(at, "%*c %u %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &process->parent, &user,
 			   &system) != 3)
 		return false;
+	process->runs = *at == 'R';
 	process->pid = (uint32_t)strtoul(name, NULL, 10);
 	process->processor_s = (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
 	return true;
@@ -108,6 +112,8 @@ static void read_used(const struct hang *hang, const size_t *ranks, size_t count
 			if (is_below(&processes, &processes.items[p],
 				    hang->ranks[ranks[i]]->trace.header.pid)) {
 				used[i].processor_s += processes.items[p].processor_s;
+				used[i].runs |= processes.items[p].runs;
+				used[i].process_count++;
 				add_bytes(processes.items[p].pid, &used[i]);
 			}
 	}
@@ -130,7 +136,7 @@ void hang_look_at(struct hang *hang, const size_t *ranks, size_t count)
 	double seconds;
 
 	for (size_t i = 0; i < count && !hang->over; i++)
-		if (hang->ranks[ranks[i]]->process == HANG_RUNS &&
+		if (hang->ranks[ranks[i]]->process == HANG_RUNS && !hang->ranks[ranks[i]]->progress.calls &&
 			hang_class_of(hang, hang->ranks[ranks[i]]) == HANG_IS_OUTSIDE)
 			seen[seen_count++] = ranks[i];
 	if (seen_count == 0)
@@ -147,13 +153,27 @@ void hang_look_at(struct hang *hang, const size_t *ranks, size_t count)
 		p->processors = rate(before[i].processor_s, after[i].processor_s, seconds);
 		p->read_bytes = rate(before[i].read, after[i].read, seconds);
 		p->written_bytes = rate(before[i].written, after[i].written, seconds);
-		p->works =
-			p->processors >= LEAST_PROCESSORS || p->read_bytes + p->written_bytes >= LEAST_BYTES;
+		p->works = p->processors >= LEAST_PROCESSORS || (before[i].runs && after[i].runs) ||
+			   before[i].process_count != after[i].process_count ||
+			   p->read_bytes + p->written_bytes >= LEAST_BYTES;
+	}
+}
+
+void hang_find_calls(struct hang *hang, const size_t *ranks, size_t count, int64_t patience_ns)
+{
+	for (size_t i = 0; i < count && !hang->over; i++) {
+		struct hang_rank *rank = hang->ranks[ranks[i]];
+
+		if (rank->process == HANG_RUNS &&
+			hang->now_ns - hang_real_ns(rank, rank->standing.last_ns) < patience_ns)
+			rank->progress.calls = rank->progress.works = true;
 	}
 }
 
 const char *hang_progress_words(struct hang *hang, const struct hang_progress *progress)
 {
+	if (progress->calls)
+		return "works: it makes calls on its own device";
 	return arena_format(&hang->arena, "works: %.1f processors, %.1f MB/s read, %.1f MB/s written",
 		progress->processors, progress->read_bytes / 1e6, progress->written_bytes / 1e6);
 }
