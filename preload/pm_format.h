@@ -551,6 +551,8 @@ struct pm_entry_hlo_module {
  *               for each such kernel
  *     modelled  "NVIDIA H200, times x 50": no such device is there, its times were calculated, and are 50 times as long as
  *               its own; without a factor they are its own
+ *     processors  "waited 1200 us, ran 45000 us": what the process's threads, as many as there were at its end, spent
+ *               waiting for a processor and on one, since it began
  *     balanced  that a modelled device, which computes nothing, chose classes in turn (which experts a row goes to)
  */
 struct pm_entry_note {

@@ -1,6 +1,7 @@
 /* pmanalyze compare: runs side by side: what differs, and whether it is chance. */
 #include "cmd_common.h"
 #include "analyses/compare/compare.h"
+#include "analyses/compare/compare_gate.h"
 #include "analyses/compare/diff.h"
 
 #include <err.h>
@@ -10,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { EXIT_SLOWER = 3 }; /* of --fail-if-slower */
+enum { EXIT_SLOWER = 3, EXIT_UNDECIDED = 4 }; /* of --fail-if-slower */
 
 /* A side of the command line: its runs' paths, and the runs. */
 struct side_words {
@@ -25,6 +26,8 @@ struct request {
 	const char *base; /* as it was named; NULL: the first */
 	bool diff, gated;
 	double allowed; /* of --fail-if-slower, when gated */
+	enum compare_gate_time gate_time;
+	struct compare_gate *gates; /* by pair, when gated */
 	size_t limit;   /* of operations of a diff in text; 0: all */
 	struct side_words *groups;
 	size_t group_count, group_room;
@@ -73,8 +76,19 @@ enum {
 	OPTION_SEED,
 	OPTION_DIFF,
 	OPTION_FAIL_IF_SLOWER,
+	OPTION_GATE_BY,
 	OPTION_LIMIT
 };
+
+static enum compare_gate_time gate_time_of(const char *text)
+{
+	static const char *const words[] = {"auto", "device", "step"};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (strcmp(text, words[i]) == 0)
+			return (enum compare_gate_time)i;
+	cmd_usage(&cmd_compare, "--gate-by %s: expected auto, device or step", text);
+}
 
 static void parse(struct request *request, int argument_count, char **arguments)
 {
@@ -96,7 +110,9 @@ static void parse(struct request *request, int argument_count, char **arguments)
 		else if (option == OPTION_FAIL_IF_SLOWER) {
 			request->gated = true;
 			request->allowed = share_of(option, optarg);
-		} else if (option == OPTION_LIMIT)
+		} else if (option == OPTION_GATE_BY)
+			request->gate_time = gate_time_of(optarg);
+		else if (option == OPTION_LIMIT)
 			request->limit = command_count(&cmd_compare, option, optarg, 0, SIZE_MAX);
 		else if (!cmd_common_option(&cmd_compare, &request->how, option, optarg))
 			command_unhandled(&cmd_compare, option);
@@ -223,6 +239,15 @@ static void print_diff(const struct request *request, struct compare *compare, c
 	diff_free(&diff);
 }
 
+static void add_gates(const struct request *request, struct compare *compare, cJSON *object)
+{
+	cJSON *list = cJSON_AddArrayToObject(object, "gates");
+
+	for (size_t i = 0; i < compare->pair_count; i++)
+		cJSON_AddItemToArray(
+			list, compare_gate_json(compare, &compare->pairs[i], &request->gates[i]));
+}
+
 static void print_all(const struct request *request, struct compare *compare)
 {
 	cJSON *object = request->how.form == PRINT_JSON ? cJSON_CreateObject() : NULL;
@@ -231,6 +256,8 @@ static void print_all(const struct request *request, struct compare *compare)
 		compare_print(compare, request->how.form, request->diff, object, stdout);
 	if (request->diff)
 		print_diff(request, compare, object);
+	if (object && request->gated)
+		add_gates(request, compare, object);
 	if (object)
 		print_json_end(object, stdout);
 	fflush(stdout);
@@ -250,25 +277,34 @@ static void free_request(struct request *request)
 	for (size_t g = 0; g < request->group_count; g++)
 		free(request->groups[g].paths);
 	free(request->groups);
+	free(request->gates);
+}
+
+static void find_gates(struct request *request, struct compare *compare)
+{
+	request->gates = mem_alloc(compare->pair_count, sizeof(*request->gates));
+	for (size_t i = 0; i < compare->pair_count; i++)
+		compare_gate(compare, &compare->pairs[i], request->allowed, request->gate_time,
+			&request->gates[i]);
 }
 
 /* Says of each side whether it passes. The exit status. */
 static int judge(const struct request *request, struct compare *compare)
 {
-	bool slower = false, unknown = false;
+	bool slower = false, passes = true;
 
 	for (size_t i = 0; i < compare->pair_count; i++) {
-		enum compare_gate gate = compare_gate(&compare->pairs[i], request->allowed);
+		const struct compare_gate *gate = &request->gates[i];
 
-		warnx("%s", compare_gate_text(compare, &compare->pairs[i], request->allowed));
-		slower |= gate == COMPARE_GATE_SLOWER;
-		unknown |= gate == COMPARE_GATE_UNKNOWN;
+		warnx("%s", compare_gate_text(compare, &compare->pairs[i], gate));
+		slower |= gate->answer == SLOWER_YES;
+		passes &= gate->answer == SLOWER_NO;
 	}
-	return slower ? EXIT_SLOWER : unknown;
+	return slower ? EXIT_SLOWER : passes ? 0 : EXIT_UNDECIDED;
 }
 
 /* The exit status. */
-static int compare_all(const struct request *request, struct sides *sides)
+static int compare_all(struct request *request, struct sides *sides)
 {
 	const char *wrong = compare_check(sides->items, sides->count, &request->compare);
 	struct compare compare;
@@ -276,6 +312,8 @@ static int compare_all(const struct request *request, struct sides *sides)
 
 	if (!wrong) {
 		compare_init(&compare, sides->items, sides->count, &request->compare);
+		if (request->gated)
+			find_gates(request, &compare);
 		print_all(request, &compare);
 		if (request->gated)
 			status = judge(request, &compare);
@@ -333,9 +371,13 @@ static const struct option_row rows[] = {
 		"iteration, algorithms, layouts and sizes for the same layer, copies and "
 		"synchronizations; of a group the first run"},
 	{"fail-if-slower", OPTION_FAIL_IF_SLOWER, "SHARE",
-		"exit with status 3 where a side's iteration is longer than the base's by more "
-		"than SHARE, as 5% or 0.05, with p at most 0.05 and 0 outside the interval; the "
-		"reasons, or how it passed, are written to the error output"},
+		"exit with status 3 where a side is shown to be slower than the base by more than SHARE, as 5% or "
+		"0.05, with 0 where that is excluded, and with 4 where neither is shown, with how many runs would "
+		"decide; each with 95%; the reasons are written to the error output"},
+	{"gate-by", OPTION_GATE_BY, "TIME",
+		"what --fail-if-slower judges: step, an iteration's time; device, what the GPUs compute in it, and "
+		"communicate beside that without waiting; auto, device where hosts are shared (threads waited for "
+		"processors in 2% of their time or more), else both, of which either may be slower (default: auto)"},
 	{"limit", OPTION_LIMIT, "N", "operations that --diff shows in text, 0: all (default: 40)"},
 	{"seed", OPTION_SEED, "N", "random seed; the same seed gives the same result (default: 1)"},
 	{"json", CMD_JSON, NULL, "everything, times in ns"},
@@ -395,9 +437,12 @@ const struct command cmd_compare = {
 		 "  diff\twith --diff: what (same, time, count, changed, only base, only other), "
 		 "is_kernel, function, layer, phase, counts and times in an iteration of a rank, "
 		 "difference_ns, changes, base_values, other_values\n"
+		 "  gates\twith --fail-if-slower: base, other, answer (slower, not slower, undecided), decided_by (step, "
+		 "device), allowed, processor_wait (the greatest share of a process's time), and of step and device: "
+		 "answer, change, low, high (95% to each side), runs_to_decide\n"
 		 "The CSV has the columns of rows, or of diff.\n"
 		 "\n"
-		 "Exit status: 0 success, 1 a run is unreadable or has no iterations, or too few "
-		 "for --fail-if-slower, 2 usage error, 3 slower than --fail-if-slower allows.\n",
+		 "Exit status: 0 success, 1 a run is unreadable or has no iterations, 2 usage error; of "
+		 "--fail-if-slower: 3 slower, 4 undecided.\n",
 	.run = run,
 };

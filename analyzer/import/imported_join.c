@@ -3,6 +3,7 @@
 #include "imported_build.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -493,6 +494,7 @@ void imported_join_add(struct imported_join *join, uint32_t worker, struct timel
 		.given_rank = from->rank,
 		.world = imported->world,
 		.device_source = PM_DEVICE_CUPTI,
+		.processor_wait = NAN,
 		.hostless = imported->calls.count == 0,
 		.ended = true,
 		.first_call = timeline->call_count,

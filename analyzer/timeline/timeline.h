@@ -230,6 +230,7 @@ struct timeline_process {
 		*modelled; /* the GPU whose times were calculated; NULL: a device's own, as far as is known */
 	double time_scale; /* modelled times are time_scale times that GPU's own */
 	struct trace_attempt attempt;  /* which start of its job it is of */
+	double processor_wait; /* share of its threads' time, ready but without a processor; NaN: unknown */
 	uint64_t lost_records;         /* known to be missing */
 	uint64_t losses[PM_LOSS_ROOM]; /* what is, by enum pm_loss; all 0: the cause is not known */
 	uint64_t refused_records;      /* without description */

@@ -8,6 +8,7 @@
 #include "constants.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -317,6 +318,19 @@ static void add_attempt(struct timeline *timeline, const struct trace *trace, st
 	process->attempt.job = keep(timeline, process->attempt.job);
 }
 
+/* From the note "processors: waited N us, ran N us". */
+static double processor_wait_of(const struct trace *trace)
+{
+	unsigned long long waited_us, ran_us;
+
+	for (size_t i = 0; i < trace->note_count; i++)
+		if (sscanf(trace->notes[i], "processors: waited %llu us, ran %llu us", &waited_us, &ran_us) ==
+				2 &&
+			ran_us > 0)
+			return (double)waited_us / ((double)waited_us + (double)ran_us);
+	return NAN;
+}
+
 static void add_turns(struct timeline *timeline, const struct trace *trace, struct timeline_process *process)
 {
 	struct timeline_turn *turns = arena_alloc(&timeline->arena, trace->turn_count, sizeof(*turns));
@@ -359,6 +373,7 @@ void timeline_join_describe(struct timeline *timeline, struct timeline_join *joi
 					 : PM_DEVICE_EVENTS,
 		.ended = trace->ended,
 		.pair_ns = pair_ns_of(trace),
+		.processor_wait = processor_wait_of(trace),
 		.trouble = trace->trouble ? keep(timeline, trace->trouble) : NULL,
 		.lost_records = trace->ended ? trace->footer.lost_records : trace->header.lost_records,
 		.lost_device_times = trace->ended ? trace->footer.lost_device_times : 0,

@@ -42,6 +42,7 @@
 #include "guest/settings_hook.h"
 #include "guest/state.h"
 #include "guest/thread.h"
+#include "host_wait.h"
 #include "lookup.h"
 #include "python/python_here.h"
 #include "python/python_line.h"
@@ -415,6 +416,7 @@ static void write_end(void *data)
 		pmh_device_finish(&pmh_self);
 		pmh_window_finish();
 		pmh_turns_finish();
+		pmh_host_wait_note();
 	}
 	footer.threads = pmh_thread_count();
 	/* threads that go on may record more of them meanwhile, and these would be no calls */

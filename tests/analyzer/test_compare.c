@@ -5,6 +5,7 @@
  */
 #include "check.h"
 #include "analyses/compare/compare.h"
+#include "analyses/compare/compare_gate.h"
 #include "analyses/compare/diff.h"
 #include "model_read.h"
 
@@ -155,44 +156,89 @@ static void check_margin(void)
 	close_scene(&scene);
 }
 
-static void gate(struct scene *scene, double allowed, enum compare_gate expected, const char *part)
+static void gate(struct scene *scene, double allowed, enum compare_gate_time time,
+	enum slower_answer expected, const char *part)
 {
 	struct compare *compare = &scene->compare;
-	const char *text = compare_gate_text(compare, &compare->pairs[0], allowed);
+	struct compare_gate gate;
+	const char *text;
 
-	CHECK(compare_gate(&compare->pairs[0], allowed) == expected && strstr(text, part), "%s", text);
+	compare_gate(compare, &compare->pairs[0], allowed, time, &gate);
+	text = compare_gate_text(compare, &compare->pairs[0], &gate);
+	CHECK(gate.answer == expected && strstr(text, part), "%s", text);
 }
 
-/* A side is judged by what it is allowed: one iteration is no verdict, and being faster is no failure. */
+/* The scene's runs are of hosts whose threads waited for processors in so much of their time. */
+static void set_wait(struct scene *scene, double wait)
+{
+	for (size_t i = 0; i < scene->count; i++)
+		for (size_t p = 0; p < scene->runs[i].analysis.timeline.process_count; p++)
+			scene->runs[i].analysis.timeline.processes[p].processor_wait = wait;
+}
+
+/* The step's time alone is longer, as that of a host which does less; the device's is what it was. */
+static void lengthen_steps(struct analysis *analysis, double factor)
+{
+	struct analysis_worker *worker = &analysis->workers[0];
+
+	for (size_t i = 0; i < worker->iterations.count; i++)
+		worker->phases.times[i].iteration_ns =
+			(int64_t)(factor * (double)worker->phases.times[i].iteration_ns);
+}
+
+static void check_gate_hosts(void)
+{
+	const struct model_options options[] = {{BASE_OPTIONS, .seed = 1}, {BASE_OPTIONS, .seed = 2}};
+	struct scene scene;
+
+	open_scene(&scene, options, 2);
+	lengthen_steps(&scene.runs[1].analysis, 1.2);
+	compare_scene(&scene, 2, usual);
+	set_wait(&scene, 0);
+	gate(&scene, 0.05, COMPARE_GATE_STEP, SLOWER_YES, "step time +20");
+	gate(&scene, 0.05, COMPARE_GATE_DEVICE, SLOWER_NO, "B passes: not slower");
+	gate(&scene, 0.05, COMPARE_GATE_AUTO, SLOWER_UNDECIDED, "how step time varies between runs");
+	set_wait(&scene, 0.3);
+	gate(&scene, 0.05, COMPARE_GATE_AUTO, SLOWER_NO, "in up to 30% of their time");
+	gate(&scene, 0.05, COMPARE_GATE_STEP, SLOWER_UNDECIDED, "between runs");
+	set_wait(&scene, NAN);
+	gate(&scene, 0.05, COMPARE_GATE_AUTO, SLOWER_UNDECIDED, "B is undecided");
+	for (size_t i = 0; i < 2; i++)
+		scene.runs[i].analysis.timeline.processes[0].device_source = PM_DEVICE_NONE;
+	gate(&scene, 0.05, COMPARE_GATE_AUTO, SLOWER_YES, "device time unknown");
+	gate(&scene, 0.05, COMPARE_GATE_DEVICE, SLOWER_UNKNOWN, "Record device times");
+	close_scene(&scene);
+}
+
+/* A side is judged by what it is allowed: a few iterations are no verdict, and being faster is no failure. */
 static void check_gate(void)
 {
 	struct model_options options[] = {
 		{BASE_OPTIONS, .seed = 1}, {BASE_OPTIONS, .seed = 2, .slow = 3, .slow_layer = "conv2"}};
+	struct compare_gate found;
 	struct scene scene;
-	double change;
 
 	open_scene(&scene, options, 2);
 	compare_scene(&scene, 2, usual);
-	change = compare_change(compare_find(&scene.compare.pairs[0], COMPARE_WHOLE, "t_iter"));
-	gate(&scene, change - 0.001, COMPARE_GATE_SLOWER, "in layer conv2");
-	gate(&scene, change + 0.1, COMPARE_GATE_PASSED, "passes: not slower");
-	gate(&scene, change + 0.0001, COMPARE_GATE_UNSURE, "neither shown nor excluded");
-	for (size_t i = 0; i < scene.compare.pairs[0].row_count; i++)
-		scene.compare.pairs[0].rows[i].effect.p = 0.06;
-	gate(&scene, change - 0.001, COMPARE_GATE_UNSURE, "neither shown nor excluded");
+	compare_gate(&scene.compare, &scene.compare.pairs[0], 0.05, COMPARE_GATE_DEVICE, &found);
+	gate(&scene, found.device.change - 0.02, COMPARE_GATE_DEVICE, SLOWER_YES, "in layer conv2");
+	gate(&scene, found.device.change + 0.1, COMPARE_GATE_DEVICE, SLOWER_NO, "passes: not slower");
+	gate(&scene, found.device.change + 0.0001, COMPARE_GATE_DEVICE, SLOWER_UNDECIDED,
+		"neither shown nor excluded");
 	close_scene(&scene);
 
 	options[1].slow = 0.5;
 	open_scene(&scene, options, 2);
 	compare_scene(&scene, 2, usual);
-	gate(&scene, 0, COMPARE_GATE_PASSED, "passes: not slower");
+	gate(&scene, 0, COMPARE_GATE_STEP, SLOWER_NO, "passes: not slower");
 	close_scene(&scene);
 
 	options[0].iterations = options[1].iterations = 2;
 	open_scene(&scene, options, 2);
 	compare_scene(&scene, 2, usual);
-	gate(&scene, 0, COMPARE_GATE_UNKNOWN, "cannot be judged");
+	gate(&scene, 0, COMPARE_GATE_STEP, SLOWER_UNKNOWN, "too few iterations");
 	close_scene(&scene);
+	check_gate_hosts();
 }
 
 static void check_few(void)

@@ -99,9 +99,14 @@ refused 2 "--group nothing" --group nothing first
 refused 2 "--diff needs exactly two" --diff first again layer
 refused 1 "No such file" first none
 refused 2 "--fail-if-slower" --fail-if-slower 5 first layer
-refused 3 "layer fails: slower than first, on average by more than the 5% allowed" --fail-if-slower 5% first layer
+refused 3 "layer fails: slower than first by more than the 5% allowed: by device time" --fail-if-slower 5% first layer
 refused 3 "layer fails" --fail-if-slower 5% --json first again layer
-refused 0 "again passes" --fail-if-slower 5% first again
+refused 0 "again passes" --fail-if-slower 5% --gate-by device first again
+refused 2 "expected auto, device or step" --fail-if-slower 5% --gate-by cpu first again
+"$bin/pmanalyze" compare --json --fail-if-slower 5% first layer 2>/dev/null | python3 -c '
+import json, sys
+gate = json.load(sys.stdin)["gates"][0]
+assert gate["answer"] == "slower" and gate["device"]["low"] > gate["allowed"] == 0.05, gate' || bad=1
 [ "$("$bin/pmanalyze" compare --csv first layer | grep -c '^first,layer,layer,computing,')" = 8 ] || {
 	echo "not ok csv"
 	bad=1

@@ -2,20 +2,11 @@
  * row. */
 #include "compare.h"
 #include "analyses/load_imbalance.h"
+#include "compare_series.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* A time in phase_times, or of a layer, or the load imbalance. */
-struct measure {
-	enum { MEASURE_TIME, MEASURE_LAYER, MEASURE_LIF, MEASURE_RATE } what;
-	size_t offset;       /* of an int64_t in phase_times */
-	enum phase phase;    /* MEASURE_TIME: its time is known where this phase's is; PHASE_COUNT: always */
-	const char *layer;   /* name in the run; NULL: the side has none */
-	unsigned columns;    /* bits of enum phase_layer_column */
-	double samples_base; /* MEASURE_RATE: of an iteration */
-};
 
 #define COLUMN(name) (1u << PHASE_LAYER_##name)
 
@@ -37,143 +28,12 @@ const char *compare_check(
 	return NULL;
 }
 
-static size_t find_layer(const struct layer_list *layers, const char *name)
-{
-	size_t layer = 0;
-
-	while (layer < layers->count && strcmp(layers->items[layer].name, name) != 0)
-		layer++;
-	return layer;
-}
-
-/* The worker's value in its i-th used iteration; NaN: it has none ever. */
-static double value_of(
-	const struct analysis_worker *worker, const struct measure *measure, size_t layer, size_t i)
-{
-	const struct phase_times *times = &worker->phases.times[worker->used[i]];
-	double sum = 0;
-	int64_t ns;
-
-	if (measure->what != MEASURE_LAYER) {
-		memcpy(&ns, (const char *)times + measure->offset, sizeof(ns));
-		return (double)ns;
-	}
-	for (unsigned c = 0; c < PHASE_LAYER_COLUMNS; c++)
-		if (measure->columns & 1u << c)
-			sum += worker->phases.layers_ns[(worker->used[i] * worker->layers.count + layer) *
-								PHASE_LAYER_COLUMNS +
-							c];
-	return sum;
-}
-
-/* Means over the workers; with `lif`, (3.8) instead. */
-static struct effect_series series_of(const struct run *run, const struct measure *measure)
-{
-	const struct analysis *analysis = &run->analysis;
-	struct effect_series series = {.count = SIZE_MAX};
-	double *greatest;
-	size_t having = 0;
-
-	for (size_t w = 0; w < analysis->worker_count; w++)
-		if (analysis->workers[w].used_count < series.count)
-			series.count = analysis->workers[w].used_count;
-	series.values = mem_alloc(series.count, sizeof(*series.values));
-	greatest = mem_alloc(series.count, sizeof(*greatest));
-	for (size_t w = 0; w < analysis->worker_count; w++) {
-		const struct analysis_worker *worker = &analysis->workers[w];
-		size_t layer =
-			measure->what == MEASURE_LAYER ? find_layer(&worker->layers, measure->layer) : 0;
-
-		if (measure->what == MEASURE_LAYER && layer == worker->layers.count)
-			continue;
-		having++;
-		for (size_t i = 0; i < series.count; i++) {
-			double value = value_of(worker, measure, layer, i);
-
-			series.values[i] += value;
-			greatest[i] = fmax(greatest[i], value);
-		}
-	}
-	for (size_t i = 0; i < series.count; i++) {
-		if (measure->what == MEASURE_LIF)
-			series.values[i] =
-				series.values[i] > 0 ? (double)having * greatest[i] / series.values[i] : 1;
-		else
-			series.values[i] /= having ? (double)having : 1;
-		if (measure->what == MEASURE_RATE)
-			series.values[i] =
-				series.values[i] > 0 ? measure->samples_base * 1e9 / series.values[i] : 0;
-	}
-	free(greatest);
-	if (!having)
-		series.count = 0;
-	return series;
-}
-
-struct gathered {
-	struct effect_series *runs;
-	struct effect_side side;
-	double mean, median;
-};
-
-/* Whether the side's layers include the measure's, and its traces can tell its phase's time. */
-static bool side_has(const struct compare_side *side, const struct measure *measure)
-{
-	if (measure->what == MEASURE_LAYER)
-		return measure->layer != NULL;
-	for (size_t r = 0; r < side->run_count && measure->phase != PHASE_COUNT; r++)
-		if (!analysis_phase_known(&side->runs[r]->analysis, measure->phase))
-			return false;
-	return true;
-}
-
-static struct gathered gather(const struct compare *compare, size_t number, struct measure measure)
-{
-	const struct compare_side *side = &compare->sides[number];
-	double samples = compare->facts[number].samples;
-	struct gathered all = {
-		.runs = mem_alloc(side->run_count, sizeof(*all.runs)), .mean = NAN, .median = NAN};
-	double sum = 0, median_sum = 0;
-	size_t count = 0;
-
-	measure.samples_base = samples;
-	for (size_t r = 0; r < side->run_count && side_has(side, &measure); r++) {
-		struct effect_series series = series_of(side->runs[r], &measure);
-		double *sorted = mem_alloc(series.count, sizeof(*sorted));
-
-		if (compare->how.per_sample && measure.what != MEASURE_LIF && measure.what != MEASURE_RATE)
-			for (size_t i = 0; i < series.count; i++)
-				series.values[i] /= samples;
-		if (series.count > 0) {
-			sum += effect_mean(series.values, series.count);
-			memcpy(sorted, series.values, series.count * sizeof(*sorted));
-			median_sum += analysis_statistics(sorted, series.count).median;
-			all.runs[count++] = series;
-		} else {
-			free(series.values);
-		}
-		free(sorted);
-	}
-	all.side = (struct effect_side){all.runs, count};
-	if (count > 0) {
-		all.mean = sum / (double)count;
-		all.median = median_sum / (double)count;
-	}
-	return all;
-}
-
-static void free_gathered(struct gathered *all)
-{
-	for (size_t r = 0; r < all->side.run_count; r++)
-		free(all->runs[r].values);
-	free(all->runs);
-}
-
 /* Fills the row's figures. A row of zeros is dropped: answers NULL. */
 static struct compare_row *add_row(const struct compare *compare, struct compare_pair *pair,
-	struct measure base, struct measure other, struct compare_row row)
+	struct compare_measure base, struct compare_measure other, struct compare_row row)
 {
-	struct gathered a = gather(compare, pair->base, base), b = gather(compare, pair->other, other);
+	struct compare_series a = compare_series(compare, pair->base, base),
+			      b = compare_series(compare, pair->other, other);
 	struct compare_row *to = NULL;
 	uint64_t seed = mem_hash(compare->how.seed, pair->row_count);
 
@@ -187,14 +47,14 @@ static struct compare_row *add_row(const struct compare *compare, struct compare
 		to = MEM_PUSH(pair->rows, pair->row_count, pair->row_room);
 		*to = row;
 	}
-	free_gathered(&a);
-	free_gathered(&b);
+	compare_series_free(&a);
+	compare_series_free(&b);
 	return to;
 }
 
-static struct measure time_measure(size_t offset, enum phase phase)
+static struct compare_measure time_measure(size_t offset, enum phase phase)
 {
-	return (struct measure){.what = MEASURE_TIME, .offset = offset, .phase = phase};
+	return (struct compare_measure){.what = MEASURE_TIME, .offset = offset, .phase = phase};
 }
 
 static void add_whole(const struct compare *compare, struct compare_pair *pair)
@@ -211,15 +71,15 @@ static void add_whole(const struct compare *compare, struct compare_pair *pair)
 			PHASE_COMMUNICATION},
 		{"wait", "waiting", offsetof(struct phase_times, wait_ns), PHASE_COMMUNICATION},
 	};
-	struct measure lif = time_measure(offsetof(struct phase_times, compute_ns), PHASE_COUNT);
-	struct measure rate = time_measure(offsetof(struct phase_times, iteration_ns), PHASE_COUNT);
+	struct compare_measure lif = time_measure(offsetof(struct phase_times, compute_ns), PHASE_COUNT);
+	struct compare_measure rate = time_measure(offsetof(struct phase_times, iteration_ns), PHASE_COUNT);
 	const struct compare_facts *base = &compare->facts[pair->base];
 	const struct compare_facts *other = &compare->facts[pair->other];
 
 	lif.what = MEASURE_LIF;
 	rate.what = MEASURE_RATE;
 	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
-		struct measure measure = time_measure(times[i].offset, times[i].phase);
+		struct compare_measure measure = time_measure(times[i].offset, times[i].phase);
 
 		add_row(compare, pair, measure, measure,
 			(struct compare_row){.kind = COMPARE_WHOLE,
@@ -248,7 +108,8 @@ static void add_phases(const struct compare *compare, struct compare_pair *pair,
 					     : offsetof(struct phase_times, exclusive_ns);
 
 	for (size_t phase = 0; phase < (kind == COMPARE_BUSY ? PHASE_WORK_COUNT : PHASE_COUNT); phase++) {
-		struct measure measure = time_measure(offset + phase * sizeof(int64_t), (enum phase)phase);
+		struct compare_measure measure =
+			time_measure(offset + phase * sizeof(int64_t), (enum phase)phase);
 
 		add_row(compare, pair, measure, measure,
 			(struct compare_row){.kind = kind,
@@ -277,10 +138,10 @@ static void add_layers(const struct compare *compare, struct compare_pair *pair)
 		const struct compare_match *match = &pair->matches[m];
 
 		for (size_t c = 0; c < sizeof(columns) / sizeof(*columns); c++) {
-			struct measure base = {.what = MEASURE_LAYER,
+			struct compare_measure base = {.what = MEASURE_LAYER,
 				.layer = match->base ? match->base->name : NULL,
 				.columns = columns[c].columns};
-			struct measure other = base;
+			struct compare_measure other = base;
 
 			other.layer = match->other ? match->other->name : NULL;
 			add_row(compare, pair, base, other,

@@ -133,21 +133,6 @@ const char **compare_words(struct compare *compare, const struct compare_pair *p
 #define COMPARE_EXPLAINS 0.3
 const char *compare_cause(struct compare *compare, const struct compare_pair *pair);
 
-/*
- * Is the pair's other side slower than its base? By the iteration alone: its mean is longer by more than the
- * share `allowed`, p is at most COMPARE_LEVEL, and the interval is above 0 (compare_gate.c).
- */
-enum compare_gate {
-	COMPARE_GATE_PASSED,
-	COMPARE_GATE_UNSURE, /* not shown to be slower, but the interval goes beyond what is allowed */
-	COMPARE_GATE_SLOWER,
-	COMPARE_GATE_UNKNOWN, /* too few iterations to tell */
-};
-enum compare_gate compare_gate(const struct compare_pair *pair, double allowed);
-
-/* The verdict with its figures, and where it is slower why: a paragraph in the compare's arena. */
-const char *compare_gate_text(struct compare *compare, const struct compare_pair *pair, double allowed);
-
 /* Layers of the two sides' first runs, set against each other (compare_match.c). */
 void compare_match(const struct analysis *base, const struct analysis *other, struct compare_pair *pair);
 

@@ -1,63 +1,232 @@
-/* Is a side slower than the base by more than is allowed? For programs that decide by it, such as a merge
- * request's checks. */
-#include "compare.h"
+/* A pair judged by what is allowed: see compare_gate.h. */
+#include "compare_gate.h"
+#include "compare_series.h"
 
 #include <math.h>
+#include <stddef.h>
 
-static bool judged(const struct compare_row *row)
+/* Our own hook takes device times or does not; what others record are device times. */
+static bool has_device_times(const struct compare_side *side)
 {
-	return row && row->effect.enough && isfinite(row->effect.p) && isfinite(row->effect.low) &&
-	       row->base > 0;
+	for (size_t r = 0; r < side->run_count; r++) {
+		const struct timeline *timeline = &side->runs[r]->analysis.timeline;
+
+		for (size_t p = 0; p < timeline->process_count; p++)
+			if (!timeline->processes[p].recorder &&
+				timeline->processes[p].device_source == PM_DEVICE_NONE)
+				return false;
+	}
+	return true;
 }
 
-enum compare_gate compare_gate(const struct compare_pair *pair, double allowed)
+static double greatest_wait(const struct compare_side *side)
 {
-	const struct compare_row *row = compare_find(pair, COMPARE_WHOLE, "t_iter");
+	double greatest = NAN;
 
-	if (!judged(row))
-		return COMPARE_GATE_UNKNOWN;
-	if (compare_change(row) > allowed && row->effect.p <= COMPARE_LEVEL && row->effect.low > 0)
-		return COMPARE_GATE_SLOWER;
-	if (row->effect.high > allowed * row->base)
-		return COMPARE_GATE_UNSURE;
-	return COMPARE_GATE_PASSED;
+	for (size_t r = 0; r < side->run_count; r++) {
+		const struct timeline *timeline = &side->runs[r]->analysis.timeline;
+
+		for (size_t p = 0; p < timeline->process_count; p++)
+			greatest = fmax(greatest, timeline->processes[p].processor_wait);
+	}
+	return greatest;
 }
 
-static const char *figures(struct compare *compare, const struct compare_row *row)
+static void judge(const struct compare *compare, const struct compare_pair *pair,
+	struct compare_measure measure, double allowed, struct slower *slower)
 {
-	return arena_format(&compare->arena, "%+.1f%% of the iteration, 95%% CI %+.1f%% to %+.1f%%",
-		100 * compare_change(row), 100 * row->effect.low / row->base,
-		100 * row->effect.high / row->base);
+	struct compare_series base = compare_series(compare, pair->base, measure);
+	struct compare_series other = compare_series(compare, pair->other, measure);
+
+	*slower = (struct slower){
+		.answer = SLOWER_UNKNOWN, .margin = allowed, .change = NAN, .low = NAN, .high = NAN};
+	if (base.mean > 0 && other.mean > 0)
+		slower_find(&base.side, &other.side, allowed, compare->how.seed, slower);
+	compare_series_free(&base);
+	compare_series_free(&other);
 }
 
-const char *compare_gate_text(struct compare *compare, const struct compare_pair *pair, double allowed)
+static void judge_device(
+	const struct compare *compare, const struct compare_pair *pair, double allowed, struct slower *slower)
 {
-	const struct compare_row *row = compare_find(pair, COMPARE_WHOLE, "t_iter");
+	const struct compare_side *base = &compare->sides[pair->base], *other = &compare->sides[pair->other];
+	struct compare_measure measure = {.what = MEASURE_DEVICE, .phase = PHASE_COMMUNICATION};
+
+	*slower = (struct slower){
+		.answer = SLOWER_UNKNOWN, .margin = allowed, .change = NAN, .low = NAN, .high = NAN};
+	if (!has_device_times(base) || !has_device_times(other))
+		return;
+	judge(compare, pair, measure, allowed, slower);
+	if (!isnan(slower->change))
+		return;
+	/* of traces that cannot tell communication */
+	measure = (struct compare_measure){.what = MEASURE_TIME,
+		.offset = offsetof(struct phase_times, compute_ns),
+		.phase = PHASE_COUNT};
+	judge(compare, pair, measure, allowed, slower);
+}
+
+static bool is_open(enum slower_answer answer)
+{
+	return answer == SLOWER_UNDECIDED || answer == SLOWER_UNKNOWN;
+}
+
+/* Either of both may be slower, and neither may be open. */
+static void settle_both(struct compare_gate *gate)
+{
+	const bool device_first = gate->device.answer == SLOWER_YES ||
+				  (is_open(gate->device.answer) && gate->step.answer != SLOWER_YES);
+
+	gate->by = device_first || (gate->step.answer == SLOWER_NO && gate->device.answer == SLOWER_NO)
+			   ? COMPARE_GATE_DEVICE
+			   : COMPARE_GATE_STEP;
+	/* one run of each side: what lies between runs is in the step's time, and not in its bounds */
+	if (gate->by == COMPARE_GATE_STEP && gate->step.answer == SLOWER_YES && !gate->step.repeated)
+		gate->answer = SLOWER_UNDECIDED;
+	else
+		gate->answer = gate->by == COMPARE_GATE_DEVICE ? gate->device.answer : gate->step.answer;
+}
+
+static bool is_shared(const struct compare_gate *gate)
+{
+	return gate->processor_wait >= COMPARE_GATE_SHARED;
+}
+
+void compare_gate(const struct compare *compare, const struct compare_pair *pair, double allowed,
+	enum compare_gate_time time, struct compare_gate *gate)
+{
+	const struct compare_measure step = {.what = MEASURE_TIME,
+		.offset = offsetof(struct phase_times, iteration_ns),
+		.phase = PHASE_COUNT};
+
+	judge(compare, pair, step, allowed, &gate->step);
+	judge_device(compare, pair, allowed, &gate->device);
+	gate->processor_wait =
+		fmax(greatest_wait(&compare->sides[pair->base]), greatest_wait(&compare->sides[pair->other]));
+	if (time == COMPARE_GATE_AUTO && isnan(gate->device.change))
+		time = COMPARE_GATE_STEP;
+	if (time == COMPARE_GATE_AUTO && is_shared(gate))
+		time = COMPARE_GATE_DEVICE;
+	if (time == COMPARE_GATE_AUTO) {
+		settle_both(gate);
+		return;
+	}
+	gate->by = time;
+	gate->answer = time == COMPARE_GATE_DEVICE ? gate->device.answer : gate->step.answer;
+	/* what other jobs did to one run of each side is not in the bounds */
+	if (time == COMPARE_GATE_STEP && is_shared(gate) && !gate->step.repeated)
+		gate->answer = SLOWER_UNDECIDED;
+}
+
+const char *compare_gate_word(enum slower_answer answer)
+{
+	return answer == SLOWER_YES ? "slower" : answer == SLOWER_NO ? "not slower" : "undecided";
+}
+
+/* Without the sign of what is 0.0. */
+static double percent_of(double share)
+{
+	return fabs(share) < 0.0005 ? 0 : 100 * share;
+}
+
+static const char *figures(struct compare *compare, const char *what, const struct slower *slower)
+{
+	struct arena *arena = &compare->arena;
+	const char *change = arena_format(arena, "%s %+.1f%%", what, percent_of(slower->change));
+
+	if (isnan(slower->change))
+		return arena_format(arena, "%s unknown", what);
+	if (isnan(slower->low))
+		return arena_format(arena, "%s, too few iterations for bounds", change);
+	if (slower->answer == SLOWER_YES)
+		return arena_format(arena, "%s (95%%: at least %+.1f%%)", change, percent_of(slower->low));
+	if (slower->answer == SLOWER_NO)
+		return arena_format(arena, "%s (95%%: at most %+.1f%%)", change, percent_of(slower->high));
+	return arena_format(arena, "%s (95%% to each side: %+.1f%% to %+.1f%%)", change,
+		percent_of(slower->low), percent_of(slower->high));
+}
+
+/* What would decide. */
+static const char *remedy(struct compare *compare, const struct compare_gate *gate)
+{
+	const struct slower *slower = gate->by == COMPARE_GATE_DEVICE ? &gate->device : &gate->step;
+
+	if (isnan(slower->change))
+		return "Record device times (PMHOOK_DEVICE), or judge the step's (--gate-by step).";
+	if (slower->answer == SLOWER_UNKNOWN)
+		return "Record some tens of iterations, or repetitions (--group).";
+	if (slower->answer == SLOWER_YES || slower->answer == SLOWER_NO)
+		return "One run of each side does not show how step time varies between runs: record three "
+		       "or more (--group), or judge device time (--gate-by device).";
+	if (slower->runs == 0)
+		return arena_format(&compare->arena,
+			"The difference is too close to the margin for %d runs of each side.",
+			SLOWER_MOST_RUNS);
+	return arena_format(&compare->arena, "%zu runs of each side would decide it%s (--group).",
+		slower->runs, slower->repeated ? "" : ", if runs differ no more than iterations do");
+}
+
+static const char *host_text(struct compare *compare, const struct compare_gate *gate)
+{
+	if (!is_shared(gate))
+		return "";
+	return arena_format(&compare->arena,
+		" The hosts are shared: threads waited for a processor in up to %.0f%% of their time.",
+		100 * gate->processor_wait);
+}
+
+const char *compare_gate_text(
+	struct compare *compare, const struct compare_pair *pair, const struct compare_gate *gate)
+{
+	struct arena *arena = &compare->arena;
 	const char *base = compare->sides[pair->base].name, *other = compare->sides[pair->other].name;
-	double percent = 100 * allowed;
+	const char *step = figures(compare, "step time", &gate->step);
+	const char *device = figures(compare, "device time", &gate->device);
+	const bool by_device = gate->by == COMPARE_GATE_DEVICE;
+	const char *both = by_device ? arena_format(arena, "by %s; %s", device, step)
+				     : arena_format(arena, "by %s; %s", step, device);
+	const double percent = 100 * gate->step.margin;
 	const char *text;
 
-	switch (compare_gate(pair, allowed)) {
-	case COMPARE_GATE_PASSED:
-		return arena_format(&compare->arena, "%s passes: not slower than %s by more than %.3g%% (%s)",
-			other, base, percent, figures(compare, row));
-	case COMPARE_GATE_UNSURE:
-		return arena_format(&compare->arena,
-			"%s passes, though not surely: that it is slower than %s by more than %.3g%% is neither "
-			"shown nor excluded (%s, p = %.2g); record more iterations or repetitions",
-			other, base, percent, figures(compare, row), row->effect.p);
-	case COMPARE_GATE_SLOWER:
-		break;
-	default:
-		return arena_format(&compare->arena,
-			"%s cannot be judged against %s: too few iterations; record more, or repetitions "
-			"(--group)",
-			other, base);
-	}
-	text = arena_format(&compare->arena,
-		"%s fails: slower than %s, on average by more than the %.3g%% allowed (%s, p = %.2g).", other,
-		base, percent, figures(compare, row), row->effect.p);
+	if (gate->answer == SLOWER_NO)
+		return arena_format(arena, "%s passes: not slower than %s by more than %.3g%%: %s.%s", other,
+			base, percent, both, host_text(compare, gate));
+	if (gate->answer != SLOWER_YES)
+		return arena_format(arena,
+			"%s is undecided: whether it is slower than %s by more than %.3g%% is neither shown nor "
+			"excluded: %s.%s %s",
+			other, base, percent, both, host_text(compare, gate), remedy(compare, gate));
+	text = arena_format(arena, "%s fails: slower than %s by more than the %.3g%% allowed: %s.%s", other,
+		base, percent, both, host_text(compare, gate));
 	for (const char **words = compare_words(compare, pair); *words; words++)
-		text = arena_format(&compare->arena, "%s %s.", text, *words);
+		text = arena_format(arena, "%s %s.", text, *words);
 	return text;
+}
+
+static cJSON *slower_json(const struct slower *slower)
+{
+	cJSON *object = cJSON_CreateObject();
+
+	cJSON_AddStringToObject(object, "answer", compare_gate_word(slower->answer));
+	print_json_number(object, "change", slower->change);
+	print_json_number(object, "low", slower->low);
+	print_json_number(object, "high", slower->high);
+	print_json_number(object, "runs_to_decide", slower->runs ? (double)slower->runs : NAN);
+	return object;
+}
+
+cJSON *compare_gate_json(
+	const struct compare *compare, const struct compare_pair *pair, const struct compare_gate *gate)
+{
+	cJSON *object = cJSON_CreateObject();
+
+	cJSON_AddStringToObject(object, "base", compare->sides[pair->base].name);
+	cJSON_AddStringToObject(object, "other", compare->sides[pair->other].name);
+	cJSON_AddStringToObject(object, "answer", compare_gate_word(gate->answer));
+	cJSON_AddStringToObject(object, "decided_by", gate->by == COMPARE_GATE_DEVICE ? "device" : "step");
+	print_json_number(object, "allowed", gate->step.margin);
+	print_json_number(object, "processor_wait", gate->processor_wait);
+	cJSON_AddItemToObject(object, "step", slower_json(&gate->step));
+	cJSON_AddItemToObject(object, "device", slower_json(&gate->device));
+	return object;
 }

@@ -16,7 +16,12 @@ enum {
 	MOST_BLOCKS = 256, /* of a long run: longer blocks than need be cost little and are always valid */
 };
 
-#define NORMAL_QUANTILE 1.959963984540054 /* P(Z <= it) = 0.975 */
+/* How sure an interval is, and the normal quantile of that: P(|Z| <= it) = confidence. */
+struct certainty {
+	double confidence, normal;
+};
+static const struct certainty two_sided = {EFFECT_CONFIDENCE, 1.959963984540054};
+static const struct certainty one_sided = {2 * EFFECT_CONFIDENCE - 1, 1.644853626951472};
 
 /* From splitmix64 (Steele, Lea and Flood 2014). */
 static size_t draw_below(uint64_t *state, size_t bound)
@@ -220,8 +225,10 @@ static void resample(struct resampled *all, const struct effect_series *run, dou
 	all->squares += part * part / ((double)n / (double)block - 1);
 }
 
-static void bootstrap(const struct effect_side *sides[2], uint64_t seed, struct effect *effect)
+static void bootstrap(const struct effect_side *sides[2], const struct certainty *certainty, uint64_t seed,
+	struct effect *effect)
 {
+	const size_t outside = (size_t)lrint(RESAMPLES * (1 - certainty->confidence) / 2);
 	struct resampled all = {.deviations = mem_alloc(RESAMPLES, sizeof(double))};
 	double factor = 1;
 
@@ -229,10 +236,11 @@ static void bootstrap(const struct effect_side *sides[2], uint64_t seed, struct 
 		for (size_t r = 0; r < sides[s]->run_count; r++)
 			resample(&all, &sides[s]->runs[r], (s ? 1 : -1) / (double)sides[s]->run_count, &seed);
 	if (all.squares > 0)
-		factor = student_quantile(0.95, all.variance * all.variance / all.squares) / NORMAL_QUANTILE;
+		factor = student_quantile(certainty->confidence, all.variance * all.variance / all.squares) /
+			 certainty->normal;
 	statistics_sort(all.deviations, RESAMPLES);
-	effect->low = effect->difference + factor * all.deviations[RESAMPLES / 40];
-	effect->high = effect->difference + factor * all.deviations[RESAMPLES - 1 - RESAMPLES / 40];
+	effect->low = effect->difference + factor * all.deviations[outside];
+	effect->high = effect->difference + factor * all.deviations[RESAMPLES - 1 - outside];
 	free(all.deviations);
 }
 
@@ -298,7 +306,8 @@ static double permute(const struct effect_series *base, const struct effect_seri
 }
 
 /* From the runs' means, with one variance for both sides; the interval that is there is not made shorter. */
-static void of_runs(const struct effect_side *sides[2], struct effect *effect)
+static void of_runs(
+	const struct effect_side *sides[2], const struct certainty *certainty, struct effect *effect)
 {
 	double squares = 0, shares = 0, freedom = -2, error, reach;
 
@@ -314,14 +323,14 @@ static void of_runs(const struct effect_side *sides[2], struct effect *effect)
 		free(means);
 	}
 	error = sqrt(squares / freedom * shares);
-	reach = error * student_quantile(0.95, freedom);
+	reach = error * student_quantile(certainty->confidence, freedom);
 	effect->p = effect->difference == 0 ? 1 : student_p(fabs(effect->difference) / error, freedom);
 	effect->low = fmin(effect->low, effect->difference - reach);
 	effect->high = fmax(effect->high, effect->difference + reach);
 	effect->repeated = true;
 }
 
-static double side_mean(const struct effect_side *side)
+double effect_side_mean(const struct effect_side *side)
 {
 	double sum = 0;
 
@@ -350,14 +359,14 @@ static double pooled_cliff(const struct effect_side *sides[2])
 	return result;
 }
 
-void effect_compare(
-	const struct effect_side *base, const struct effect_side *other, uint64_t seed, struct effect *effect)
+/* All but p of two runs. False: there are too few values for an interval. */
+static bool find_interval(const struct effect_side *sides[2], const struct certainty *certainty,
+	uint64_t seed, struct effect *effect)
 {
-	const struct effect_side *sides[2] = {base, other};
 	size_t fewest = SIZE_MAX, fewest_blocks = SIZE_MAX;
 
 	*effect = (struct effect){.low = NAN, .high = NAN, .p = NAN};
-	effect->difference = side_mean(other) - side_mean(base);
+	effect->difference = effect_side_mean(sides[1]) - effect_side_mean(sides[0]);
 	effect->cliff = pooled_cliff(sides);
 	for (int s = 0; s < 2; s++)
 		for (size_t r = 0; r < sides[s]->run_count; r++) {
@@ -369,13 +378,35 @@ void effect_compare(
 			effect->block = block > effect->block ? block : effect->block;
 		}
 	if (!isfinite(effect->difference) || fewest < 2)
-		return;
-	bootstrap(sides, seed, effect);
-	if (base->run_count > 1 || other->run_count > 1)
-		of_runs(sides, effect);
-	else if (fewest_blocks >= 2)
-		effect->p = permute(&base->runs[0], &other->runs[0], seed ^ 0x5bd1e995);
+		return false;
+	bootstrap(sides, certainty, seed, effect);
+	if (sides[0]->run_count > 1 || sides[1]->run_count > 1)
+		of_runs(sides, certainty, effect);
 	effect->enough = fewest_blocks >= EFFECT_LEAST;
+	return true;
+}
+
+static bool has_blocks(const struct effect_series *run)
+{
+	return run->count / effect_block(run->values, run->count) >= 2;
+}
+
+void effect_compare(
+	const struct effect_side *base, const struct effect_side *other, uint64_t seed, struct effect *effect)
+{
+	const struct effect_side *sides[2] = {base, other};
+
+	if (find_interval(sides, &two_sided, seed, effect) && !effect->repeated &&
+		has_blocks(&base->runs[0]) && has_blocks(&other->runs[0]))
+		effect->p = permute(&base->runs[0], &other->runs[0], seed ^ 0x5bd1e995);
+}
+
+void effect_bounds(
+	const struct effect_side *base, const struct effect_side *other, uint64_t seed, struct effect *effect)
+{
+	const struct effect_side *sides[2] = {base, other};
+
+	(void)find_interval(sides, &one_sided, seed, effect);
 }
 
 struct ranked {

@@ -16,7 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define EFFECT_LEAST 4 /* blocks that a run must have before anything is decided */
+#define EFFECT_LEAST 4         /* blocks that a run must have before anything is decided */
+#define EFFECT_CONFIDENCE 0.95 /* of intervals and bounds */
 
 struct effect_series {
 	double *values;
@@ -49,6 +50,11 @@ struct effect {
 void effect_compare(const struct effect_side *base, const struct effect_side *other, uint64_t seed,
 	struct effect *effect);
 
+/* The same with bounds for a question to one side: the difference is above `low` with 95%, and below `high`
+ * with 95%. Of two runs without p. */
+void effect_bounds(const struct effect_side *base, const struct effect_side *other, uint64_t seed,
+	struct effect *effect);
+
 /* Share of pairs in which the other's value is greater, less the share in which it is smaller: -1 to 1; NaN
  * without values. 2 U / (n m) - 1 with U of Mann and Whitney. */
 double effect_cliff(const double *base, size_t base_count, const double *other, size_t other_count);
@@ -61,6 +67,9 @@ size_t effect_block(const double *values, size_t count);
 
 /* Mean; NaN without values. */
 double effect_mean(const double *values, size_t count);
+
+/* The mean of the runs' means; NaN without runs. */
+double effect_side_mean(const struct effect_side *side);
 
 /* Each p becomes the smallest false discovery rate at which it counts (Benjamini and Hochberg 1995). NaN is
  * no test, and stays. */
