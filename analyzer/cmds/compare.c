@@ -3,15 +3,13 @@
 #include "analyses/compare/compare.h"
 #include "analyses/compare/compare_gate.h"
 #include "analyses/compare/diff.h"
+#include "gate.h"
 
 #include <err.h>
-#include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-enum { EXIT_SLOWER = 3, EXIT_UNDECIDED = 4 }; /* of --fail-if-slower */
 
 /* A side of the command line: its runs' paths, and the runs. */
 struct side_words {
@@ -32,24 +30,6 @@ struct request {
 	struct side_words *groups;
 	size_t group_count, group_room;
 };
-
-/* "1%", "0.01" */
-static double share_of(int key, const char *text)
-{
-	char *end;
-	double number;
-
-	errno = 0;
-	number = strtod(text, &end);
-	if (end != text && *end == '%') {
-		number /= 100;
-		end++;
-	}
-	if (errno || end == text || *end || !(number >= 0 && number < 1))
-		cmd_usage(&cmd_compare, "%s %s: expected a share, such as 1%% or 0.01",
-			command_option_name(&cmd_compare, key), text);
-	return number;
-}
 
 /* NAME=RUN,RUN...; takes the text apart in place. */
 static void add_group(struct request *request, char *text)
@@ -80,16 +60,6 @@ enum {
 	OPTION_LIMIT
 };
 
-static enum compare_gate_time gate_time_of(const char *text)
-{
-	static const char *const words[] = {"auto", "device", "step"};
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (strcmp(text, words[i]) == 0)
-			return (enum compare_gate_time)i;
-	cmd_usage(&cmd_compare, "--gate-by %s: expected auto, device or step", text);
-}
-
 static void parse(struct request *request, int argument_count, char **arguments)
 {
 	int option;
@@ -100,7 +70,7 @@ static void parse(struct request *request, int argument_count, char **arguments)
 		else if (option == OPTION_GROUP)
 			add_group(request, optarg);
 		else if (option == OPTION_MARGIN)
-			request->compare.margin = share_of(option, optarg);
+			request->compare.margin = gate_share(&cmd_compare, option, optarg);
 		else if (option == OPTION_PER_SAMPLE)
 			request->compare.per_sample = true;
 		else if (option == OPTION_SEED)
@@ -109,9 +79,9 @@ static void parse(struct request *request, int argument_count, char **arguments)
 			request->diff = true;
 		else if (option == OPTION_FAIL_IF_SLOWER) {
 			request->gated = true;
-			request->allowed = share_of(option, optarg);
+			request->allowed = gate_share(&cmd_compare, option, optarg);
 		} else if (option == OPTION_GATE_BY)
-			request->gate_time = gate_time_of(optarg);
+			request->gate_time = gate_time(&cmd_compare, optarg);
 		else if (option == OPTION_LIMIT)
 			request->limit = command_count(&cmd_compare, option, optarg, 0, SIZE_MAX);
 		else if (!cmd_common_option(&cmd_compare, &request->how, option, optarg))
@@ -244,8 +214,9 @@ static void add_gates(const struct request *request, struct compare *compare, cJ
 	cJSON *list = cJSON_AddArrayToObject(object, "gates");
 
 	for (size_t i = 0; i < compare->pair_count; i++)
-		cJSON_AddItemToArray(
-			list, compare_gate_json(compare, &compare->pairs[i], &request->gates[i]));
+		cJSON_AddItemToArray(list,
+			compare_gate_json(compare->sides[compare->pairs[i].base].name,
+				compare->sides[compare->pairs[i].other].name, &request->gates[i]));
 }
 
 static void print_all(const struct request *request, struct compare *compare)
@@ -291,16 +262,16 @@ static void find_gates(struct request *request, struct compare *compare)
 /* Says of each side whether it passes. The exit status. */
 static int judge(const struct request *request, struct compare *compare)
 {
-	bool slower = false, passes = true;
+	enum slower_answer worst = SLOWER_NO;
 
 	for (size_t i = 0; i < compare->pair_count; i++) {
 		const struct compare_gate *gate = &request->gates[i];
 
 		warnx("%s", compare_gate_text(compare, &compare->pairs[i], gate));
-		slower |= gate->answer == SLOWER_YES;
-		passes &= gate->answer == SLOWER_NO;
+		if (worst != SLOWER_YES && gate->answer != SLOWER_NO)
+			worst = gate->answer;
 	}
-	return slower ? EXIT_SLOWER : passes ? 0 : EXIT_UNDECIDED;
+	return gate_status(worst);
 }
 
 /* The exit status. */

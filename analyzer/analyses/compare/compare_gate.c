@@ -5,30 +5,30 @@
 #include <math.h>
 #include <stddef.h>
 
-/* Our own hook takes device times or does not; what others record are device times. */
 static bool has_device_times(const struct compare_side *side)
 {
-	for (size_t r = 0; r < side->run_count; r++) {
-		const struct timeline *timeline = &side->runs[r]->analysis.timeline;
-
-		for (size_t p = 0; p < timeline->process_count; p++)
-			if (!timeline->processes[p].recorder &&
-				timeline->processes[p].device_source == PM_DEVICE_NONE)
-				return false;
-	}
+	for (size_t r = 0; r < side->run_count; r++)
+		if (!compare_has_device_times(side->runs[r]))
+			return false;
 	return true;
+}
+
+double compare_processor_wait(const struct run *run)
+{
+	const struct timeline *timeline = &run->analysis.timeline;
+	double greatest = NAN;
+
+	for (size_t p = 0; p < timeline->process_count; p++)
+		greatest = fmax(greatest, timeline->processes[p].processor_wait);
+	return greatest;
 }
 
 static double greatest_wait(const struct compare_side *side)
 {
 	double greatest = NAN;
 
-	for (size_t r = 0; r < side->run_count; r++) {
-		const struct timeline *timeline = &side->runs[r]->analysis.timeline;
-
-		for (size_t p = 0; p < timeline->process_count; p++)
-			greatest = fmax(greatest, timeline->processes[p].processor_wait);
-	}
+	for (size_t r = 0; r < side->run_count; r++)
+		greatest = fmax(greatest, compare_processor_wait(side->runs[r]));
 	return greatest;
 }
 
@@ -50,7 +50,7 @@ static void judge_device(
 	const struct compare *compare, const struct compare_pair *pair, double allowed, struct slower *slower)
 {
 	const struct compare_side *base = &compare->sides[pair->base], *other = &compare->sides[pair->other];
-	struct compare_measure measure = {.what = MEASURE_DEVICE, .phase = PHASE_COMMUNICATION};
+	struct compare_measure measure = compare_device_time;
 
 	*slower = (struct slower){
 		.answer = SLOWER_UNKNOWN, .margin = allowed, .change = NAN, .low = NAN, .high = NAN};
@@ -95,14 +95,15 @@ static bool is_shared(const struct compare_gate *gate)
 void compare_gate(const struct compare *compare, const struct compare_pair *pair, double allowed,
 	enum compare_gate_time time, struct compare_gate *gate)
 {
-	const struct compare_measure step = {.what = MEASURE_TIME,
-		.offset = offsetof(struct phase_times, iteration_ns),
-		.phase = PHASE_COUNT};
-
-	judge(compare, pair, step, allowed, &gate->step);
+	judge(compare, pair, compare_step_time, allowed, &gate->step);
 	judge_device(compare, pair, allowed, &gate->device);
 	gate->processor_wait =
 		fmax(greatest_wait(&compare->sides[pair->base]), greatest_wait(&compare->sides[pair->other]));
+	compare_gate_settle(gate, time);
+}
+
+void compare_gate_settle(struct compare_gate *gate, enum compare_gate_time time)
+{
 	if (time == COMPARE_GATE_AUTO && isnan(gate->device.change))
 		time = COMPARE_GATE_STEP;
 	if (time == COMPARE_GATE_AUTO && is_shared(gate))
@@ -129,9 +130,8 @@ static double percent_of(double share)
 	return fabs(share) < 0.0005 ? 0 : 100 * share;
 }
 
-static const char *figures(struct compare *compare, const char *what, const struct slower *slower)
+static const char *figures(struct arena *arena, const char *what, const struct slower *slower)
 {
-	struct arena *arena = &compare->arena;
 	const char *change = arena_format(arena, "%s %+.1f%%", what, percent_of(slower->change));
 
 	if (isnan(slower->change))
@@ -147,7 +147,7 @@ static const char *figures(struct compare *compare, const char *what, const stru
 }
 
 /* What would decide. */
-static const char *remedy(struct compare *compare, const struct compare_gate *gate)
+static const char *remedy(struct arena *arena, const struct compare_gate *gate)
 {
 	const struct slower *slower = gate->by == COMPARE_GATE_DEVICE ? &gate->device : &gate->step;
 
@@ -159,47 +159,51 @@ static const char *remedy(struct compare *compare, const struct compare_gate *ga
 		return "One run of each side does not show how step time varies between runs: record three "
 		       "or more (--group), or judge device time (--gate-by device).";
 	if (slower->runs == 0)
-		return arena_format(&compare->arena,
+		return arena_format(arena,
 			"The difference is too close to the margin for %d runs of each side.",
 			SLOWER_MOST_RUNS);
-	return arena_format(&compare->arena, "%zu runs of each side would decide it%s (--group).",
-		slower->runs, slower->repeated ? "" : ", if runs differ no more than iterations do");
+	return arena_format(arena, "%zu runs of each side would decide it%s (--group).", slower->runs,
+		slower->repeated ? "" : ", if runs differ no more than iterations do");
 }
 
-static const char *host_text(struct compare *compare, const struct compare_gate *gate)
+static const char *host_text(struct arena *arena, const struct compare_gate *gate)
 {
 	if (!is_shared(gate))
 		return "";
-	return arena_format(&compare->arena,
+	return arena_format(arena,
 		" The hosts are shared: threads waited for a processor in up to %.0f%% of their time.",
 		100 * gate->processor_wait);
+}
+
+const char *compare_gate_verdict(
+	struct arena *arena, const char *base, const char *other, const struct compare_gate *gate)
+{
+	const char *step = figures(arena, "step time", &gate->step);
+	const char *device = figures(arena, "device time", &gate->device);
+	const char *both = gate->by == COMPARE_GATE_DEVICE ? arena_format(arena, "by %s; %s", device, step)
+							   : arena_format(arena, "by %s; %s", step, device);
+	const double percent = 100 * gate->step.margin;
+
+	if (gate->answer == SLOWER_YES)
+		return arena_format(arena, "%s fails: slower than %s by more than the %.3g%% allowed: %s.%s",
+			other, base, percent, both, host_text(arena, gate));
+	if (gate->answer == SLOWER_NO)
+		return arena_format(arena, "%s passes: not slower than %s by more than %.3g%%: %s.%s", other,
+			base, percent, both, host_text(arena, gate));
+	return arena_format(arena,
+		"%s is undecided: whether it is slower than %s by more than %.3g%% is neither shown nor "
+		"excluded: %s.%s %s",
+		other, base, percent, both, host_text(arena, gate), remedy(arena, gate));
 }
 
 const char *compare_gate_text(
 	struct compare *compare, const struct compare_pair *pair, const struct compare_gate *gate)
 {
-	struct arena *arena = &compare->arena;
-	const char *base = compare->sides[pair->base].name, *other = compare->sides[pair->other].name;
-	const char *step = figures(compare, "step time", &gate->step);
-	const char *device = figures(compare, "device time", &gate->device);
-	const bool by_device = gate->by == COMPARE_GATE_DEVICE;
-	const char *both = by_device ? arena_format(arena, "by %s; %s", device, step)
-				     : arena_format(arena, "by %s; %s", step, device);
-	const double percent = 100 * gate->step.margin;
-	const char *text;
+	const char *text = compare_gate_verdict(
+		&compare->arena, compare->sides[pair->base].name, compare->sides[pair->other].name, gate);
 
-	if (gate->answer == SLOWER_NO)
-		return arena_format(arena, "%s passes: not slower than %s by more than %.3g%%: %s.%s", other,
-			base, percent, both, host_text(compare, gate));
-	if (gate->answer != SLOWER_YES)
-		return arena_format(arena,
-			"%s is undecided: whether it is slower than %s by more than %.3g%% is neither shown nor "
-			"excluded: %s.%s %s",
-			other, base, percent, both, host_text(compare, gate), remedy(compare, gate));
-	text = arena_format(arena, "%s fails: slower than %s by more than the %.3g%% allowed: %s.%s", other,
-		base, percent, both, host_text(compare, gate));
-	for (const char **words = compare_words(compare, pair); *words; words++)
-		text = arena_format(arena, "%s %s.", text, *words);
+	for (const char **words = compare_words(compare, pair); gate->answer == SLOWER_YES && *words; words++)
+		text = arena_format(&compare->arena, "%s %s.", text, *words);
 	return text;
 }
 
@@ -215,13 +219,12 @@ static cJSON *slower_json(const struct slower *slower)
 	return object;
 }
 
-cJSON *compare_gate_json(
-	const struct compare *compare, const struct compare_pair *pair, const struct compare_gate *gate)
+cJSON *compare_gate_json(const char *base, const char *other, const struct compare_gate *gate)
 {
 	cJSON *object = cJSON_CreateObject();
 
-	cJSON_AddStringToObject(object, "base", compare->sides[pair->base].name);
-	cJSON_AddStringToObject(object, "other", compare->sides[pair->other].name);
+	cJSON_AddStringToObject(object, "base", base);
+	cJSON_AddStringToObject(object, "other", other);
 	cJSON_AddStringToObject(object, "answer", compare_gate_word(gate->answer));
 	cJSON_AddStringToObject(object, "decided_by", gate->by == COMPARE_GATE_DEVICE ? "device" : "step");
 	print_json_number(object, "allowed", gate->step.margin);

@@ -29,7 +29,17 @@ struct compare_gate {
 void compare_gate(const struct compare *compare, const struct compare_pair *pair, double allowed,
 	enum compare_gate_time time, struct compare_gate *gate);
 
-/* The verdict with its figures, and where it is slower why: a paragraph in the compare's arena. */
+/* Decides by what is there: step, device and processor_wait are filled in. */
+void compare_gate_settle(struct compare_gate *gate, enum compare_gate_time time);
+
+/* The greatest share of its threads' time that a process waited for a processor; NaN: unknown. */
+double compare_processor_wait(const struct run *run);
+
+/* The verdict with its figures, a sentence or two in the arena. */
+const char *compare_gate_verdict(
+	struct arena *arena, const char *base, const char *other, const struct compare_gate *gate);
+
+/* And where it is slower why: a paragraph in the compare's arena. */
 const char *compare_gate_text(
 	struct compare *compare, const struct compare_pair *pair, const struct compare_gate *gate);
 
@@ -37,8 +47,7 @@ const char *compare_gate_text(
 const char *compare_gate_word(enum slower_answer answer);
 
 /* base, other, answer, decided_by, allowed, processor_wait, and of step and device: answer, change, low,
- * high, runs. */
-cJSON *compare_gate_json(
-	const struct compare *compare, const struct compare_pair *pair, const struct compare_gate *gate);
+ * high, runs_to_decide. */
+cJSON *compare_gate_json(const char *base, const char *other, const struct compare_gate *gate);
 
 #endif

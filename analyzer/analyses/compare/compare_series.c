@@ -2,6 +2,7 @@
 #include "compare_series.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,6 +80,31 @@ static struct effect_series series_of(const struct run *run, const struct compar
 	if (!having)
 		series.count = 0;
 	return series;
+}
+
+const struct compare_measure compare_step_time = {
+	.what = MEASURE_TIME, .offset = offsetof(struct phase_times, iteration_ns), .phase = PHASE_COUNT};
+const struct compare_measure compare_device_time = {.what = MEASURE_DEVICE, .phase = PHASE_COMMUNICATION};
+
+double compare_run_mean(const struct run *run, const struct compare_measure *measure)
+{
+	struct effect_series series = series_of(run, measure);
+	const double mean = effect_mean(series.values, series.count);
+
+	free(series.values);
+	return mean;
+}
+
+/* Our own hook takes device times or does not; what others record are device times. */
+bool compare_has_device_times(const struct run *run)
+{
+	const struct timeline *timeline = &run->analysis.timeline;
+
+	for (size_t p = 0; p < timeline->process_count; p++)
+		if (!timeline->processes[p].recorder &&
+			timeline->processes[p].device_source == PM_DEVICE_NONE)
+			return false;
+	return true;
 }
 
 /* Whether the side's layers include the measure's, and its traces can tell its phase's time. */

@@ -23,6 +23,13 @@ struct compare_series {
 	double mean, median; /* of the runs' means and medians; NaN: no run has it */
 };
 
+/* The mean of one run's series; NaN: it has none of the quantity. */
+double compare_run_mean(const struct run *run, const struct compare_measure *measure);
+
+/* The step's time. And the device's, where the traces have it (MEASURE_DEVICE). */
+extern const struct compare_measure compare_step_time, compare_device_time;
+bool compare_has_device_times(const struct run *run);
+
 /* The caller frees it. */
 struct compare_series compare_series(
 	const struct compare *compare, size_t side, struct compare_measure measure);
