@@ -28,28 +28,11 @@ const struct option_row cmd_run_rows[] = {
 		"keep these in the file pmanalyze.iterations beside the traces, which all commands "
 		"read"},
 	{"comm-pattern", CMD_OPTION_PATTERN, "REGEX",
-		"other profilers' traces: kernels whose names match the extended regular expression "
-		"also count as communication (default: NCCL's names)"},
+		"other profilers' traces: kernels whose names match the extended regular expression, or one "
+		"of those in a file (@FILE, one a line), also count as communication (default: recorded "
+		"collectives, and kernels named after one or of a known library)"},
 	{0},
 };
-
-const regex_t *cmd_pattern(const struct command *command, const char *argument)
-{
-	static regex_t pattern;
-	static bool made;
-	char text[256];
-	int status;
-
-	if (made)
-		regfree(&pattern);
-	status = regcomp(&pattern, argument, REG_EXTENDED | REG_NOSUB);
-	made = status == 0;
-	if (status) {
-		regerror(status, &pattern, text, sizeof(text));
-		cmd_usage(command, "--comm-pattern %s: %s", argument, text);
-	}
-	return &pattern;
-}
 
 void cmd_steps(const struct command *command, const char *argument, int64_t *first, int64_t *last)
 {

@@ -10,7 +10,8 @@
 
 const struct option_row cmd_imported_rows[] = {
 	{"comm-pattern", CMD_OPTION_PATTERN, "REGEX",
-		"kernels whose names match the extended regular expression count as communication too"},
+		"kernels whose names match the extended regular expression, or one of those in a file (@FILE, "
+		"one a line), count as communication too"},
 	{"threads", CMD_OPTION_THREADS, "N", "files read in parallel (default: one per processor)"},
 	{0},
 };

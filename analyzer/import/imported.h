@@ -28,7 +28,7 @@
 
 #define IMPORTED_NONE UINT32_MAX
 
-enum imported_format { IMPORTED_KINETO, IMPORTED_CHROME, IMPORTED_NSYS };
+enum imported_format { IMPORTED_KINETO, IMPORTED_CHROME, IMPORTED_NSYS, IMPORTED_JAX, IMPORTED_ASCEND };
 
 /* What a device event does, by its name (imported_kind.h). */
 enum imported_kind { IMPORTED_COMPUTE, IMPORTED_COMMUNICATION, IMPORTED_MEMORY, IMPORTED_OTHER };
@@ -135,6 +135,7 @@ struct imported {
 	int64_t base_ns;     /* added to all times already */
 	int64_t first_ns;    /* begin of the first event in the file, for window_options.hta_launches */
 	uint64_t refused;    /* events without what they need, passed over */
+	uint64_t untimed;    /* device events whose times are 0: passed over */
 	uint64_t backward;   /* events that end before they begin: taken as if they took no time */
 	uint64_t unlaunched; /* device events whose call is not in the file */
 	struct imported_worker *workers;
@@ -189,7 +190,8 @@ void imported_read_all(const char *const *paths, size_t path_count, unsigned wan
 bool imported_files(struct arena *arena, char **paths, size_t path_count, const char ***files,
 	size_t *file_count, const char **error);
 
-/* Is a file named like a trace of another profiler, or one in the folder? */
+/* Is it a trace of another profiler (importer.h): a file by its bytes, or by its name; a folder by its files'
+ * names? */
 bool imported_looks(const char *path);
 
 /* The rank that a file's name tells, as worker3_step_12 or rank-7 or trace_0; -1: none. `sure`: by a word. */
@@ -219,7 +221,7 @@ void imported_finish(struct imported *imported, unsigned wanted);
 
 int imported_read_json(struct imported *imported, unsigned wanted); /* kineto.c */
 int imported_read_nsys(struct imported *imported, unsigned wanted); /* nsys.c */
-int imported_read_pipeline(struct imported *imported);              /* imported_pipeline.c */
+int imported_read_pipeline(struct imported *imported, unsigned wanted); /* imported_pipeline.c */
 
 /* Sets `trouble`. Answers -1. */
 int imported_trouble(struct imported *imported, const char *format, ...)

@@ -1,6 +1,6 @@
 /* The calls, intervals and input of one worker of an imported trace, as a process of the timeline: see
  * imported_timeline.h. */
-#include "imported_build.h"
+#include "imported_lost.h"
 
 #include <limits.h>
 #include <math.h>
@@ -356,7 +356,8 @@ static void add_event(struct imported_build *build, const struct imported_item *
 	add_call(build, &call);
 }
 
-static void add_host_call(struct imported_build *build, const struct imported_item *item)
+static void add_host_call(
+	struct imported_build *build, const struct imported_item *item, struct imported_lost *lost)
 {
 	const struct imported *imported = build->imported;
 	struct imported_operation operation = {.direction = 4};
@@ -371,6 +372,10 @@ static void add_host_call(struct imported_build *build, const struct imported_it
 	} else {
 		operation.call = imported->calls.name[item->index];
 		operation.kind = (uint8_t)imported_call_kind(imported->strings.items[operation.call]);
+		if (imported_lost_is(lost, imported, item->index)) {
+			operation.kind = PM_KIND_LAUNCH;
+			call.flags = TIMELINE_FLAG_UNTIMED;
+		}
 		call.end_ns = imported->calls.end_ns[item->index];
 		call.thread = thread_of(build, imported->calls.thread[item->index]);
 	}
@@ -378,8 +383,19 @@ static void add_host_call(struct imported_build *build, const struct imported_it
 	add_call(build, &call);
 }
 
+/* When the last of the worker's device events begins; INT64_MIN: it has none. */
+static int64_t last_event(const struct imported_build *build)
+{
+	const struct imported_join *join = build->join;
+	size_t first = build->worker ? join->ends[build->worker - 1] : 0, end = join->ends[build->worker];
+
+	return end > first ? build->imported->events.begin_ns[join->events[end - 1]] : INT64_MIN;
+}
+
 static void add_calls(struct imported_build *build)
 {
+	struct imported_lost lost = {.last_ns = last_event(build)};
+
 	if (build->count)
 		qsort(build->items, build->count, sizeof(*build->items), compare_items);
 	mem_reserve((void **)&build->timeline->calls, build->timeline->call_count,
@@ -388,7 +404,8 @@ static void add_calls(struct imported_build *build)
 		if (build->items[i].source == IMPORTED_EVENT)
 			add_event(build, &build->items[i]);
 		else
-			add_host_call(build, &build->items[i]);
+			add_host_call(build, &build->items[i], &lost);
+	imported_lost_end(&lost, build->timeline, build->process);
 }
 
 /* The recording as a window: what lies before and behind is not known. */
@@ -414,7 +431,9 @@ static void add_window(struct timeline *timeline, struct timeline_process *proce
 
 static const char *const recorders[] = {[IMPORTED_KINETO] = "Kineto",
 	[IMPORTED_CHROME] = "labels of phases",
-	[IMPORTED_NSYS] = "Nsight Systems"};
+	[IMPORTED_NSYS] = "Nsight Systems",
+	[IMPORTED_JAX] = "JAX's profiler",
+	[IMPORTED_ASCEND] = "Ascend's profiler"};
 
 bool imported_timeline_is_labels(const struct timeline *timeline)
 {

@@ -18,12 +18,13 @@ static uint32_t thread_of(struct imported *imported, int32_t stage)
 	return thread;
 }
 
-int imported_read_pipeline(struct imported *imported)
+int imported_read_pipeline(struct imported *imported, unsigned wanted)
 {
 	struct pipeline_log log;
 	const char *error;
 	int rc = pipeline_log_read(&log, imported->path, &error);
 
+	(void)wanted; /* there is nothing but labels */
 	imported->format = IMPORTED_CHROME;
 	for (size_t i = 0; i < log.count && rc == 0; i++) {
 		const struct pipeline_log_item *item = &log.items[i];
@@ -40,7 +41,7 @@ int imported_read_pipeline(struct imported *imported)
 			"%s: Primus records times from each rank's own start of an iteration, of data rank 0: ranks are "
 			"taken to start together%s%s",
 			imported->path, log.missing ? "; " : "", log.missing ? log.missing : "");
-		kineto_label_workers(imported);
+		rc = kineto_label_workers(imported);
 	}
 	pipeline_log_free(&log);
 	return rc;

@@ -1,5 +1,5 @@
 /* Which files, of which format, on which thread, and which rank each is: see imported.h. */
-#include "imported.h"
+#include "importer.h"
 #include "pipeline_log.h"
 #include "base/json.h"
 #include "base/limit.h"
@@ -14,17 +14,34 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static int look(struct imported *imported, char *magic, size_t bytes)
+/* Reads with the row that knows the file. */
+static int read_known(struct imported *imported, const struct importer_head *head, unsigned wanted)
+{
+	const struct importer *importer = importer_find(head);
+
+	if (!importer)
+		return importer_refuse(imported, head);
+	if (!importer->read)
+		return imported_trouble(
+			imported, "%s: %s: %s", imported->path, importer->name, importer->instead);
+	return importer->read(imported, wanted);
+}
+
+/* The first bytes stay in the window while the row is found. */
+static int look_and_read(struct imported *imported, unsigned wanted)
 {
 	struct json json;
 	int status = json_open(&json, imported->path);
 
 	if (status < 0)
 		return imported_trouble(imported, "%s: %s", imported->path, regular_file_trouble(status));
-	strncpy(magic, json.next, bytes - 1);
-	magic[bytes - 1] = 0;
 	if (json.break_off && json.next == json.end)
 		status = imported_trouble(imported, "%s: byte 0: %s", imported->path, json.break_off);
+	else
+		status = read_known(imported,
+			&(struct importer_head){
+				imported->path, json.next, (size_t)(json.end - json.next)},
+			wanted);
 	json_close(&json);
 	return status;
 }
@@ -32,7 +49,6 @@ static int look(struct imported *imported, char *magic, size_t bytes)
 int imported_read(struct imported *imported, const char *path, unsigned wanted)
 {
 	struct stat file;
-	char magic[16];
 	int status;
 
 	memset(imported, 0, sizeof(*imported));
@@ -40,15 +56,7 @@ int imported_read(struct imported *imported, const char *path, unsigned wanted)
 	imported->rank = imported->world = -1;
 	intern_text(&imported->strings, "", 0);
 	pm_limit_begin(path, stat(path, &file) == 0 ? (uint64_t)file.st_size : 0, "byte");
-	status = look(imported, magic, sizeof(magic));
-	if (status == 0 && strcmp(magic, "SQLite format 3") == 0)
-		status = imported_read_nsys(imported, wanted);
-	else if (status == 0 && pipeline_log_is(path))
-		status = imported_read_pipeline(imported);
-	else if (status == 0 && pipeline_log_is_part(path))
-		status = imported_trouble(imported, PIPELINE_LOG_PART, path);
-	else if (status == 0)
-		status = imported_read_json(imported, wanted);
+	status = look_and_read(imported, wanted);
 	if (status == 0)
 		imported_finish(imported, wanted);
 	pm_limit_end();
@@ -80,23 +88,9 @@ void imported_read_all(const char *const *paths, size_t path_count, unsigned wan
 	parallel_each(path_count, threads, read_one, &pool);
 }
 
-static bool ends_with(const char *name, const char *end)
-{
-	size_t length = strlen(name), end_length = strlen(end);
-
-	return length >= end_length && strcmp(name + length - end_length, end) == 0;
-}
-
-/* The ends of names of traces, the longest first. */
-static const char *const name_ends[] = {".pt.trace.json.gz", ".pt.trace.json", ".json.gz", ".json",
-	".sqlite.gz", ".sqlite", ".sqlite3", NULL};
-
 static bool is_trace_name(const char *name)
 {
-	for (const char *const *end = name_ends; *end; end++)
-		if (name[0] != '.' && ends_with(name, *end))
-			return true;
-	return false;
+	return name[0] != '.' && importer_suffix(name);
 }
 
 #define DEEPEST 3 /* levels of folders below the one that is named */
@@ -115,7 +109,7 @@ static bool looks(const char *path, int depth)
 	bool found = false;
 
 	if (!folder)
-		return depth == 0 && is_trace_name(path);
+		return depth == 0 && (is_trace_name(path) || importer_of_file(path));
 	while (!found && (entry = readdir(folder))) {
 		char below[4096];
 
@@ -298,9 +292,8 @@ int32_t imported_name_rank(const char *path, bool *sure)
 	if (rank >= 0)
 		return rank;
 	/* trace_0.json, 0.json */
-	for (const char *const *end = name_ends; *end && !behind; end++)
-		if (ends_with(name, *end))
-			behind = name + strlen(name) - strlen(*end);
+	if ((behind = importer_suffix(name)))
+		behind = name + strlen(name) - strlen(behind);
 	if (!behind)
 		return -1;
 	while (behind > name && isdigit((unsigned char)behind[-1]))

@@ -4,6 +4,7 @@
  */
 #include "imported_timeline.h"
 #include "base/limit.h"
+#include "imported_exchange.h"
 #include "imported_kind.h"
 #include "imported_meet.h"
 
@@ -23,6 +24,7 @@ struct reader {
 	size_t rank_count, rank_room;
 	const char **notes;
 	size_t note_count, note_room;
+	struct imported_exchange_doubt doubt;
 	const char *limit; /* the sentence of one that was met by a file's ranks, or NULL */
 };
 
@@ -44,6 +46,11 @@ static void note_file(struct reader *reader, const struct imported *imported)
 				"%s: %" PRIu64 " events lack a time, a stream, their start or end and were "
 				"skipped",
 				imported->path, imported->refused));
+	if (imported->untimed)
+		note(reader, arena_format(arena,
+				     "%s: %" PRIu64 " device events have no time (0): skipped, and their launches "
+				     "count as lost",
+				     imported->path, imported->untimed));
 	if (imported->backward)
 		note(reader, arena_format(arena,
 				     "%s: %" PRIu64 " events end before they start: taken as zero duration",
@@ -85,6 +92,8 @@ static void done(void *context, size_t index, struct imported *imported, int sta
 	struct imported_attribution attribution = {0};
 	bool met = false;
 
+	if (status == 0)
+		imported_exchange_apply(imported);
 	if (status == 0 && reader->communication)
 		imported_kind_apply(imported, reader->communication);
 	pm_limit_begin(imported->path, 0, "rank");
@@ -100,8 +109,10 @@ static void done(void *context, size_t index, struct imported *imported, int sta
 		note(reader,
 			arena_format(&reader->timeline->arena,
 				"%s: no work of a device in it, and no labelled phases", imported->path));
-	if (status == 0)
+	if (status == 0) {
+		imported_exchange_note(&reader->doubt, imported);
 		add(reader, imported, &attribution);
+	}
 	pm_limit_end();
 	reader->next++;
 	progress_step(reader->progress);
@@ -147,6 +158,9 @@ int imported_timeline_read(struct timeline *timeline, const char *const *paths, 
 		*error = reader.note_count ? reader.notes[0] : "no trace given";
 	else if (!imported_meet(timeline, reader.ranks))
 		note(&reader, "several files claim the same rank: ranks are numbered in file order");
+	if (imported_exchange_text(&reader.doubt, &timeline->arena))
+		note(&reader, imported_exchange_text(&reader.doubt, &timeline->arena));
+	imported_exchange_free(&reader.doubt);
 	for (size_t i = 0; i < reader.rank_count; i++)
 		arrivals_rank_free(&reader.ranks[i]);
 	free(reader.ranks);

@@ -7,6 +7,7 @@
  * What is wrong is named by file, byte and what was expected there; events before that are kept.
  */
 #include "kineto.h"
+#include "imported_device.h"
 #include "base/regular_file.h"
 
 #include <errno.h>
@@ -326,20 +327,22 @@ static int read_object(struct kineto_reader *reader)
 }
 
 /* The worker that a file of Kineto's is; else what the labels say. */
-static void settle(struct kineto_reader *reader)
+static int settle(struct kineto_reader *reader)
 {
 	struct imported *imported = reader->imported;
 
 	imported->refused += reader->open_count;
 	imported->base_ns = reader->base_ns;
 	imported_add_base(imported);
+	if (reader->devices && imported->events.count == 0)
+		return imported_device_settle(imported);
 	if (imported->events.count == 0 && !reader->kineto) {
 		imported->format = IMPORTED_CHROME;
-		kineto_label_workers(imported);
-		return;
+		return kineto_label_workers(imported);
 	}
 	for (size_t i = 0; i < imported->worker_count; i++)
 		imported->workers[i].rank = imported->rank;
+	return 0;
 }
 
 /* The trace whose root's bracket was just passed. Answers -1 where there never was one; what breaks off is
@@ -381,8 +384,8 @@ int imported_read_json(struct imported *imported, unsigned wanted)
 		status = read_root(&reader, root);
 		if (reader.json.limit)
 			status = imported_trouble(imported, "%s", reader.json.limit);
-		else
-			settle(&reader);
+		else if (status == 0)
+			status = settle(&reader);
 	} else {
 		status = imported_trouble(imported,
 			"%s: byte %llu: expected '{' or '[' of a JSON trace, or an SQLite file",

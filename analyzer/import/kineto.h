@@ -45,6 +45,7 @@ struct kineto_reader {
 	const char *wrong;
 	int64_t base_ns;
 	bool kineto;     /* something of Kineto's was seen */
+	bool devices;    /* a process is named after a device (imported_device.h) */
 	bool has_first;  /* so was a complete event */
 	bool has_events; /* so was the array of events */
 	struct kineto_open *open;
@@ -96,8 +97,8 @@ void kineto_name(struct kineto_reader *reader, const struct kineto_event *event)
 
 /*
  * For a trace without device events: workers by the names of its processes and threads, and the labelled
- * phases as events.
+ * phases as events. -1 with the file's trouble: its labels mean nothing here.
  */
-void kineto_label_workers(struct imported *imported);
+int kineto_label_workers(struct imported *imported);
 
 #endif

@@ -217,6 +217,10 @@ static void take_device(
 	}
 	if (!times_of(reader, event, &begin_ns, &end_ns))
 		return;
+	if (begin_ns == 0 && end_ns == 0) {
+		imported->untimed++;
+		return;
+	}
 	index = imported_add_event(imported);
 	imported->events.begin_ns[index] = begin_ns;
 	imported->events.end_ns[index] = end_ns;
@@ -274,7 +278,7 @@ int32_t kineto_step(const struct kineto_event *event)
 		json_integer(event->name.begin + 13, &number) && number >= 0 && number <= INT32_MAX)
 		return (int32_t)number;
 	for (; place && (value = json_member(place, &key)); place = json_skip(value))
-		if ((JSON_IS(key, "step") || JSON_IS(key, "iteration")) && json_integer(value, &number) &&
+		if ((JSON_IS(key, "step") || JSON_IS(key, "step_num") || JSON_IS(key, "iteration")) && json_integer(value, &number) &&
 			number >= 0 && number <= INT32_MAX)
 			return (int32_t)number;
 	return -1;
@@ -362,6 +366,26 @@ static void take_span(
 		take_operator(reader, event, (uint32_t)imported->spans.count - 1);
 }
 
+/* The number that ties a call to its work, and what the framework calls the work, where processes are named
+ * after devices. */
+static void take_phase(struct kineto_reader *reader, const struct kineto_event *event)
+{
+	struct imported_spans *spans = &reader->imported->spans;
+	const char *place = event->arguments, *value;
+	size_t span = spans->count;
+	struct json_text key, text;
+
+	take_span(reader, event, IMPORTED_PHASE);
+	for (; spans->count > span && reader->devices && place && (value = json_member(place, &key));
+		place = json_skip(value)) {
+		if (JSON_IS(key, "correlation_id") || JSON_IS(key, "connection_id"))
+			spans->external[span] = unsigned_at(value);
+		else if ((JSON_IS(key, "name") || JSON_IS(key, "tf_op")) && *value == '"' &&
+			 json_string(value + 1, &text))
+			spans->shapes[span] = kineto_string(reader, &text);
+	}
+}
+
 static void note_first(struct kineto_reader *reader, const struct kineto_event *event)
 {
 	struct json_time begin;
@@ -408,8 +432,8 @@ static void take_complete(struct kineto_reader *reader, const struct kineto_even
 		break;
 	case KINETO_UNKNOWN:
 		/* A label of somebody else's, of use in a trace that has nothing better. */
-		if (!reader->kineto)
-			take_span(reader, event, IMPORTED_PHASE);
+		if (reader->devices || !reader->kineto)
+			take_phase(reader, event);
 		break;
 	case KINETO_NOTHING:
 		break;

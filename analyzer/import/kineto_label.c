@@ -3,6 +3,9 @@
  * have labels alone (as pipeline simulators and instrumented frameworks write them).
  */
 #include "kineto.h"
+#include "imported_device.h"
+#include "imported_keyword.h"
+#include "labelled.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -85,6 +88,9 @@ void kineto_name(struct kineto_reader *reader, const struct kineto_event *event)
 	 */
 	index = imported_find_thread(reader->imported, kineto_identity(event->process), INT64_MIN);
 	reader->imported->threads[index].process_name = kineto_string(reader, &text);
+	reader->devices = reader->devices ||
+			  imported_device_names(
+				  reader->imported->strings.items[reader->imported->threads[index].process_name]);
 }
 
 /* "DP rank [1]" and "PP rank 3, TP rank 0, dp-comm" say "DP 1", "PP 3 TP 0": appended to `label`. */
@@ -163,12 +169,40 @@ static enum imported_kind label_kind(const char *label)
 	return has_one(label, other) || strcmp(label, "gc") == 0 ? IMPORTED_OTHER : IMPORTED_COMPUTE;
 }
 
-void kineto_label_workers(struct imported *imported)
+/* Do the labels mean phases that are known, or say of which step or rank they are? */
+static bool is_labelled(const struct imported *imported)
+{
+	uint8_t types[2];
+
+	for (size_t i = 0; i < imported->spans.count; i++) {
+		const char *name = imported->strings.items[imported->spans.name[i]];
+
+		if (imported->spans.step[i] >= 0 || labelled_name_types(name, strlen(name), types) ||
+			imported_keyword_label(name))
+			return true;
+	}
+	return imported->spans.count == 0;
+}
+
+static int refuse(struct imported *imported)
+{
+	return imported_trouble(imported,
+		"%s: Chrome-trace JSON of no profiler that is known: neither device events (\"cat\": \"kernel\") "
+		"nor a process named after a device (\"/device:GPU:0\"), nor labels of phases (\"forward\", or a "
+		"\"step\" in \"args\"); its first event is \"%s\"",
+		imported->path, imported->strings.items[imported->spans.name[0]]);
+}
+
+int kineto_label_workers(struct imported *imported)
 {
 	struct imported_spans *spans = &imported->spans;
 	bool *used = mem_alloc(imported->thread_count, sizeof(*used));
 	struct lookup workers = {0};
 
+	if (!is_labelled(imported)) {
+		free(used);
+		return refuse(imported);
+	}
 	for (size_t i = 0; i < spans->count; i++)
 		used[spans->thread[i]] = true;
 	imported->worker_count = 0;
@@ -191,4 +225,5 @@ void kineto_label_workers(struct imported *imported)
 		imported->events.activity[event] = IMPORTED_LABELLED;
 		imported->events.kind[event] = (uint8_t)label_kind(imported->strings.items[spans->name[i]]);
 	}
+	return 0;
 }

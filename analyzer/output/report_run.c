@@ -162,6 +162,9 @@ static const char *stretches_text(struct analysis *analysis)
 
 	if (process->timed_count == 0)
 		return "";
+	if (process->recorder)
+		return arena_format(arena, ", complete in %zu of %zu iterations",
+			list->count - list->counts[ITERATION_UNTIMED], list->count);
 	return arena_format(arena,
 		", in %zu of %zu iterations (the first minute of device work, then %" PRIu32
 		"%% of the time; PMHOOK_DEVICE=%s has all)",

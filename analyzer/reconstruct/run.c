@@ -77,8 +77,9 @@ static bool has_own_trace(DIR *folder)
 bool run_is_imported(const char *path)
 {
 	DIR *folder = opendir(path);
-	char magic[16] = "";
-	ssize_t length = 0;
+	char magic[sizeof(PM_MAGIC)] = "";
+	size_t length = strlen(path);
+	ssize_t got = -1;
 	int file;
 
 	if (folder) {
@@ -89,14 +90,12 @@ bool run_is_imported(const char *path)
 	}
 	file = regular_file_open(path);
 	if (file >= 0) {
-		length = read(file, magic, sizeof(magic) - 1);
+		got = read(file, magic, sizeof(magic));
 		close(file);
 	}
-	if (length >= (ssize_t)sizeof(PM_MAGIC) && memcmp(magic, PM_MAGIC, sizeof(PM_MAGIC)) == 0)
-		return false;
-	/* JSON, packed or not, or a database. */
-	return imported_looks(path) || (length > 0 && strchr("{[\x1f", magic[0])) ||
-	       strcmp(magic, "SQLite format 3") == 0;
+	/* What is neither is refused by those who know all formats. */
+	return got >= 0 && memcmp(magic, PM_MAGIC, sizeof(PM_MAGIC)) != 0 &&
+	       !(length > 8 && strcmp(path + length - 8, ".pmtrace") == 0);
 }
 
 int run_open(struct run *run, char **paths, size_t path_count, size_t skip, char **error)
@@ -124,6 +123,8 @@ static bool has_untimed(const struct analysis *analysis)
 
 const char *run_why_none(const struct analysis *analysis)
 {
+	if (has_untimed(analysis) && analysis->timeline.processes[0].recorder)
+		return "in each of those that there are, launches have no kernel with a time in the file";
 	if (has_untimed(analysis))
 		return "those that there are lie outside of the parts of the run with device times "
 		       "(PMHOOK_DEVICE=cupti takes them always)";

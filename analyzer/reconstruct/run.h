@@ -40,7 +40,8 @@ int run_open_as(
 /* The same from a timeline that was filled by other means; it is settled and taken over. */
 void run_analyze(struct run *run, struct timeline *timeline, const char *label, size_t skip);
 
-/* Is it a trace of another profiler, or a folder of such? By its content; of a folder by names. */
+/* Is it a trace of another profiler, or a folder of such? By its content; of a folder by names. A file that is
+ * neither that nor ours counts as one too: its reader knows all formats, and refuses it with their list. */
 bool run_is_imported(const char *path);
 
 /* Gives runs whose labels are the same the last two parts of their paths as labels, where those differ. */

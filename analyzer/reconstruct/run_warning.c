@@ -42,7 +42,13 @@ static void warn_of_process(struct texts *texts, struct arena *arena, const stru
 				   "%s: %" PRIu64 " records were lost: times below may be too short%s",
 				   process->path, process->lost_records,
 				   losses_causes(process->losses, PM_LOSS_OF_RECORDS, arena)));
-	if (process->lost_device_times)
+	if (process->lost_device_times && process->recorder)
+		add(texts, arena_format(arena,
+				   "%s: %" PRIu64
+				   " launches have no kernel with a time in the file: what the GPU did in the "
+				   "iterations with them is unknown (record shorter, or with larger buffers)",
+				   process->path, process->lost_device_times));
+	else if (process->lost_device_times)
 		add(texts, arena_format(arena,
 				   "%s: %" PRIu64 " device times were lost: host times are used instead%s",
 				   process->path, process->lost_device_times,

@@ -148,9 +148,9 @@ static void check_errors(void)
 		int status;
 		size_t events;
 	} cases[] = {
-		{"", "byte 0: expected '{' or '['", -1, 0},
-		{"no trace", "byte 0: expected '{' or '['", -1, 0},
-		{"  7", "byte 2: expected '{' or '['", -1, 0},
+		{"", "byte 0: not a trace: ", -1, 0},
+		{"no trace", "byte 0: not a trace: ", -1, 0},
+		{"  7", "byte 0: not a trace: ", -1, 0},
 		{"[", "byte 1: the file ends, expected an event or ']'", 0, 0},
 		{"[" KERNEL("a", "1", "1", "7", "1") ", 5]", "expected an event or ']'", 0, 1},
 		{"[" KERNEL("a", "1", "1", "7", "1") ", {\"ph\" \"X\"}]", "expected ':'", 0, 1},

@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+"""Formats of other profilers: what is read of each, and what is said of files that are none or have lost a part.
+
+usage: importers.py PMANALYZE
+
+The files are written here, event by event, with times that were chosen here: the figures that the report must give are sums of
+them.
+"""
+import gzip
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+program = os.path.abspath(sys.argv[1])
+wrong = 0
+STEPS, STEP_US = 8, 1000
+
+
+def check(condition, sentence):
+    global wrong
+    if not condition:
+        print(f"wrong: {sentence}")
+        wrong += 1
+
+
+def run(*arguments):
+    done = subprocess.run([program, *arguments], capture_output=True, text=True, timeout=60, check=False)
+    check(done.returncode in (0, 1, 2), f"{arguments}: exit status {done.returncode}")
+    return done.stdout + done.stderr
+
+
+def write(name, content):
+    text = content if isinstance(content, (str, bytes)) else json.dumps(content)
+    data = text.encode() if isinstance(text, str) else text
+    os.makedirs(os.path.dirname(name) or ".", exist_ok=True)
+    with open(name, "wb") as file:
+        file.write(gzip.compress(data) if name.endswith(".gz") else data)
+    return name
+
+
+def says(text, *words):
+    flat = " ".join(text.split())
+    for word in words:
+        check(word in flat, f"{word!r} is not in: {flat[-900:]}")
+
+
+def silent(text, *words):
+    flat = " ".join(text.split())
+    for word in words:
+        check(word not in flat, f"{word!r} is in: {flat[-900:]}")
+
+
+# ---- JAX ----
+
+def jax(devices=1, host_alone=False):
+    """A step has 4 kernels forward of 50 us, 4 backward of 75 us, and an all-reduce of 100 us."""
+    events = [{"ph": "M", "pid": 701, "name": "process_name", "args": {"name": "/host:CPU"}},
+              {"ph": "M", "pid": 701, "tid": 1, "name": "thread_name", "args": {"name": "python"}}]
+    for device in range(0 if host_alone else devices):
+        events += [{"ph": "M", "pid": 1 + device, "name": "process_name", "args": {"name": f"/device:GPU:{device} NVIDIA: A100"}},
+                   {"ph": "M", "pid": 1 + device, "tid": 14, "name": "thread_name", "args": {"name": "Stream #14(Compute)"}},
+                   {"ph": "M", "pid": 1 + device, "tid": 15, "name": "thread_name", "args": {"name": "Stream #15(Comm)"}},
+                   {"ph": "M", "pid": 1 + device, "tid": 30, "name": "thread_name", "args": {"name": "XLA Modules"}},
+                   {"ph": "M", "pid": 1 + device, "tid": 31, "name": "thread_name", "args": {"name": "XLA Ops"}}]
+    number = 0
+    for step in range(STEPS):
+        start = 1000 + step * STEP_US
+        events.append({"ph": "X", "pid": 701, "tid": 1, "name": "train", "ts": start, "dur": STEP_US - 10, "args": {"step_num": str(step)}})
+        events.append({"ph": "X", "pid": 701, "tid": 1, "name": "$file.py:3 f", "ts": start + 1, "dur": 20})
+        for device in range(0 if host_alone else devices):
+            at = start + 40
+            events.append({"ph": "X", "pid": 1 + device, "tid": 30, "name": "jit_step", "ts": at, "dur": 900})
+            for k in range(8):
+                number += 1
+                path = "jvp(Net)" if k < 4 else "transpose(jvp(Net))"
+                length = 50 if k < 4 else 75
+                events.append({"ph": "X", "pid": 701, "tid": 1, "name": "cuLaunchKernel", "ts": start + 2 + k, "dur": 1, "args": {"correlation_id": number}})
+                kernel = {"ph": "X", "pid": 1 + device, "tid": 14, "name": f"gemm_fusion_dot_{k}", "ts": at, "dur": length,
+                          "args": {"correlation_id": number, "hlo_op": f"dot.{k}", "name": f"jit(step)/jit(main)/{path}/Dense_{k % 4}/dot_general"}}
+                events += [kernel, dict(kernel, tid=31)]
+                at += length
+            events.append({"ph": "X", "pid": 1 + device, "tid": 15, "name": "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "ts": at, "dur": 100,
+                           "args": {"correlation_id": 0}})
+    return {"displayTimeUnit": "ns", "traceEvents": events}
+
+
+def check_jax():
+    write("jax/plugins/profile/day/host.trace.json.gz", jax())
+    text = run("report", "jax")
+    says(text, "recorded by JAX's profiler, 1 process, 1 GPU", "forward 200.00", "backward 300.00", "communication 100.00", "step markers")
+    says(run("layers", "jax"), "Dense_3")
+    write("jax2/host.trace.json.gz", jax(2))
+    says(run("report", "jax2"), "2 processes, 2 GPUs", "forward 200.00", "backward 300.00")
+    write("jaxcpu/host.trace.json.gz", jax(host_alone=True))
+    says(run("report", "jaxcpu"), "a profile of the host alone", "/device:GPU:0")
+
+
+# ---- Ascend ----
+
+def ascend():
+    events = [{"ph": "M", "pid": pid, "name": "process_name", "args": {"name": name}} for pid, name in
+              ((11, "Python"), (12, "CANN"), (13, "Ascend Hardware"), (14, "Communication"), (15, "Overlap Analysis"))]
+    number = 0
+    for step in range(STEPS):
+        start = 1000 + step * STEP_US
+        events.append({"ph": "X", "pid": 11, "tid": 1, "cat": "cpu_op", "name": f"ProfilerStep#{step}", "ts": f"{start}.000", "dur": STEP_US - 10})
+        for k in range(5):
+            number += 1
+            events.append({"ph": "X", "pid": 12, "tid": 2, "name": "Node@launch", "ts": f"{start + 10 + k}.000", "dur": 1, "args": {"connection_id": number}})
+            events.append({"ph": "X", "pid": 13, "tid": 3, "name": "aclnnMatmul_MatMulV2", "ts": f"{start + 20 + 60 * k}.000", "dur": 60,
+                           "args": {"Stream Id": 3, "connection_id": number}})
+        for pid, tid in ((13, 9), (14, 1)):
+            events.append({"ph": "X", "pid": pid, "tid": tid, "name": f"hcom_allReduce__203_{step}_1", "ts": f"{start + 400}.000", "dur": 200})
+        events.append({"ph": "X", "pid": 15, "tid": 1, "name": "Computing", "ts": f"{start + 20}.000", "dur": 300})
+    return events
+
+
+def check_ascend():
+    write("ascend/trace_view.json", ascend())
+    says(run("report", "ascend"), "recorded by Ascend's profiler, 1 process, 1 GPU", "communication 200.00", "other 300.00")
+    says(run("comm", "ascend"), "AllReduce")
+
+
+# ---- Kineto: records that are lost, communication by name ----
+
+def kineto(rank=0, world=1, lost=lambda step, k: False, no_time=lambda step, k: False, kernel="gemm", exchange=None, collective=False):
+    """A step has 6 kernels of 100 us, of which the last is the exchange where there is one."""
+    events, number = [], 0
+    for step in range(STEPS):
+        start = 1000 + step * STEP_US
+        events.append({"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{step}", "pid": 9, "tid": 9, "ts": start, "dur": STEP_US - 10})
+        for k in range(6):
+            number += 1
+            events.append({"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 9, "tid": 9, "ts": start + 5 + 3 * k, "dur": 2,
+                           "args": {"correlation": number}})
+            name = exchange if exchange and k == 5 else f"{kernel}_{k}"
+            event = {"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": start + 20 + 100 * k, "dur": 100,
+                     "args": {"device": 0, "stream": 7, "correlation": number}}
+            if collective and k == 5:
+                event["args"].update({"Collective name": "allreduce", "In msg nelems": 1000, "Out msg nelems": 1000, "dtype": "Float",
+                                      "Group size": world, "Process Group Name": "0"})
+            if no_time(step, k):
+                event.update({"ts": 0, "dur": 0})
+            if not lost(step, k):
+                events.append(event)
+    return {"distributedInfo": {"rank": rank, "world_size": world}, "deviceProperties": [{"id": 0, "name": "A100"}], "traceEvents": events}
+
+
+def check_lost():
+    whole = run("report", write("whole.json", kineto()))
+    says(whole, "7 of 8 used")
+    silent(whole, "Lost", "no kernel with a time")
+    one = run("report", write("one.json", kineto(lost=lambda step, k: step == 4 and k == 2)))
+    says(one, "Lost: 1 device times", "1 launches have no kernel with a time", "without device times", "other 600.00")
+    for name, how in (("all.json", {"lost": lambda step, k: k == step % 5}), ("zero.json", {"no_time": lambda step, k: k == step % 5})):
+        text = run("report", write(name, kineto(**how)))
+        says(text, "Lost: 8 device times", "8 launches have no kernel with a time", "no iterations found")
+        silent(text, "idle", "Step:")
+    says(run("report", "zero.json"), "8 device events have no time (0)")
+
+
+EXCHANGES = ("oneccl_allreduce_large", "void deep_ep::intranode::dispatch<768, 8>(int*)", "nvshmemi_transfer_kernel",
+             "void multimem_all_reduce_kernel<c10::BFloat16>(c10::BFloat16*)", "void vllm::cross_device_reduce_1stage<__half, 2>(int)",
+             "void (anonymous namespace)::two_shot_all_reduce_kernel<float>(int)", "mscclpp::allreduce7<int>",
+             "void tensorrt_llm::kernels::oneShotAllReduceKernel<__half>(int)")
+COMPUTES = ("void deep_ep::layout::get_dispatch_layout<256>(int)", "void softmax<WarpAllReduce<float>>(float*)", "blockAllReduceSum",
+            "void at::native::reduce_kernel<512, 1>(int)")
+
+
+def check_exchanges():
+    for name in EXCHANGES:
+        says(run("report", write("named.json", kineto(exchange=name))), "communication 100.00")
+    for name in COMPUTES:
+        says(run("report", write("named.json", kineto(exchange=name))), "No time: host to device, communication")
+    # What the profiler itself recorded of the collective comes first.
+    says(run("report", write("said.json", kineto(exchange="my_kernel", collective=True, world=1))), "communication 100.00")
+    ranks = [write(f"swap/rank-{rank}.json", kineto(rank, 2, exchange="peer_swap")) for rank in range(2)]
+    says(run("report", "swap"), "2 ranks and no communication", "peer_swap", "--comm-pattern")
+    says(run("report", "--comm-pattern", "peer_", "swap"), "communication 100.00")
+    silent(run("report", "--comm-pattern", "peer_", "swap"), "no communication")
+    write("patterns", "# ours\npeer_\n\nanother_[0-9]+\n")
+    says(run("report", "--comm-pattern", "@patterns", *ranks), "communication 100.00")
+    says(run("report", "--comm-pattern", "@none", *ranks), "none: No such file")
+    write("patterns", "# ours\npeer_\n\n\n(\n")
+    says(run("report", "--comm-pattern", "@patterns", *ranks), "patterns: line 5")
+
+
+# ---- What is none ----
+
+def check_refused():
+    for content, words in ((b"", "an empty file"), (b"hello there\n", "text, neither"), (b"\x7fELF\2\1\1", "an ELF program"),
+                           (b"PK\3\4abc", "a ZIP archive"), (b"\x28\xb5\x2f\xfdabc", "zstd -d"), (b"\1\2\3\4\5", "of no format that is known")):
+        for name in ("odd", "odd.json"):
+            text = run("report", write(name, content))
+            says(text, "byte 0: not a trace", words, "Nsight Systems", "*.pmtrace")
+    says(run("report", write("x.nsys-rep", b"\1\2\3")), "nsys export --type sqlite")
+    other = [{"ph": "X", "pid": 1, "tid": 1, "name": "TabStrip::paint", "ts": 1, "dur": 2}]
+    says(run("report", write("chrome.json", other)), "Chrome-trace JSON of no profiler that is known", "TabStrip::paint")
+    # A host's process is no GPU, by whatever name.
+    host = [{"ph": "M", "pid": 1, "name": "process_name", "args": {"name": "python train.py"}}] + [
+        {"ph": "X", "pid": 1, "tid": 1, "name": "hipLaunchKernel", "ts": 10 * k, "dur": 2} for k in range(9)]
+    silent(run("report", write("host.json", host)), "GPU,", "1 GPU", "Step:")
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix="pm_importers.") as folder:
+        os.chdir(folder)
+        check_refused()
+        check_jax()
+        check_ascend()
+        check_lost()
+        check_exchanges()
+        os.chdir("/")
+    print("importers: " + (f"{wrong} wrong" if wrong else "all right"))
+    sys.exit(wrong > 0)
+
+
+main()
