@@ -52,6 +52,11 @@ for file in os.listdir(path("made", "kineto")):
     with gzip.open(os.path.join(path("made", "kineto"), file)) as trace:
         write("imported", file[:-3], trace.read()[:20000])
 
+# XPlane: a device with a stream and a kernel
+write("imported", "plane.xplane.pb", bytes.fromhex(
+    "0a40120d2f6465766963653a4750553a301a19080112095374726561" "6d202331180a220808011080801818c03e220f0801120b080112076b65726e656c31"
+    "2a03080112"))
+
 # Kineto, Chrome and Nsight Systems
 kineto = """{"distributedInfo": {"rank": 0, "world_size": 2}, "baseTimeNanoseconds": 1700000000000000000,
 "deviceProperties": [{"id": 0, "name": "A", "computeMajor": 8, "numSms": 108}], "traceEvents": [

@@ -57,6 +57,9 @@ void json_close(struct json *json);
 bool json_more(struct json *json);
 #define JSON_ITEM_BYTES ((size_t)64 << 20)
 
+/* All that follows json->next, of a file that is not JSON but may be packed like one; the caller frees it. */
+void *json_all(struct json *json, size_t *bytes);
+
 /* Where in the text of the file (unpacked) the place is, from 0. */
 uint64_t json_offset(const struct json *json, const char *place);
 

@@ -193,3 +193,21 @@ uint64_t json_offset(const struct json *json, const char *place)
 {
 	return json->passed_bytes + (uint64_t)(place - json->window);
 }
+
+void *json_all(struct json *json, size_t *bytes)
+{
+	size_t room = 0;
+	char *image = NULL;
+
+	*bytes = 0;
+	do {
+		size_t more = (size_t)(json->end - json->next);
+
+		if (*bytes + more > room)
+			mem_reserve((void **)&image, *bytes, &room, 1, *bytes + 2 * more);
+		memcpy(image + *bytes, json->next, more);
+		*bytes += more;
+		json->next = json->end;
+	} while (json_more(json));
+	return image;
+}

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define FAR_NS INT64_C(1000000000) /* from a clock's 0: nothing of a recording is nearer than events without a time */
+
 /* A column of a table: where its pointer is in the table's struct, and how large an item. */
 struct column {
 	size_t place, bytes;
@@ -291,6 +293,35 @@ void imported_finish(struct imported *imported, unsigned wanted)
 		COLUMN_COUNT(event_columns));
 	sort_by_begin(spans, spans->begin_ns, spans->end_ns, spans->count, span_columns,
 		COLUMN_COUNT(span_columns));
+}
+
+static bool is_untimed(const struct imported_events *events, size_t event)
+{
+	return events->begin_ns[event] == 0 && events->end_ns[event] == 0;
+}
+
+void imported_drop_untimed(struct imported *imported)
+{
+	struct imported_events *events = &imported->events;
+	uint32_t *order, kept = 0;
+	bool far = true;
+	size_t untimed = 0;
+
+	for (size_t i = 0; i < events->count; i++)
+		if (is_untimed(events, i))
+			untimed++;
+		else
+			far = far && events->begin_ns[i] >= FAR_NS;
+	if (untimed == 0 || untimed == events->count || !far)
+		return;
+	imported->untimed = untimed;
+	order = mem_alloc(events->count, sizeof(*order));
+	for (uint32_t i = 0; i < events->count; i++)
+		if (!is_untimed(events, i))
+			order[kept++] = i;
+	reorder(events, event_columns, COLUMN_COUNT(event_columns), order, kept);
+	events->count = kept;
+	free(order);
 }
 
 static void add_to(int64_t *begin_ns, int64_t *end_ns, size_t count, int64_t more_ns)

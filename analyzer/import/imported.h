@@ -212,6 +212,9 @@ uint32_t imported_find_queue(struct imported *imported, uint32_t worker, int32_t
 uint32_t imported_look_up_thread(const struct imported *imported, int64_t process, int64_t thread);
 uint32_t imported_find_thread(struct imported *imported, int64_t process, int64_t thread);
 
+/* Drops device events that begin and end at 0 where all others are far from there: they have no time. */
+void imported_drop_untimed(struct imported *imported);
+
 /* Adds base_ns to all times. */
 void imported_add_base(struct imported *imported);
 
@@ -221,6 +224,7 @@ void imported_finish(struct imported *imported, unsigned wanted);
 
 int imported_read_json(struct imported *imported, unsigned wanted); /* kineto.c */
 int imported_read_nsys(struct imported *imported, unsigned wanted); /* nsys.c */
+int xplane_read(struct imported *imported, unsigned wanted);        /* xplane.c */
 int imported_read_pipeline(struct imported *imported, unsigned wanted); /* imported_pipeline.c */
 
 /* Sets `trouble`. Answers -1. */

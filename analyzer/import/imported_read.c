@@ -144,6 +144,35 @@ static void drop_parts(struct list *list, size_t first)
 	list->count = kept;
 }
 
+static bool is_listed(const struct list *list, size_t first, const char *path)
+{
+	for (size_t i = first; i < list->count; i++)
+		if (strcmp(list->items[i], path) == 0)
+			return true;
+	return false;
+}
+
+/* JAX writes a profile twice, HOST.xplane.pb and from it HOST.trace.json.gz, which ends after a million events;
+ * and where it was asked to, perfetto_trace.json.gz once more. */
+static void drop_twins(struct arena *arena, struct list *list, size_t first)
+{
+	static const char json[] = ".trace.json.gz", third[] = "/perfetto_trace.json.gz";
+	size_t kept = first;
+
+	for (size_t i = first; i < list->count; i++) {
+		const char *path = list->items[i], *suffix = importer_suffix(path);
+		size_t length = strlen(path);
+		const char *twin =
+			arena_format(arena, "%.*s.xplane.pb", (int)(length - strlen(suffix)), path);
+		bool copy = length >= sizeof(third) && list->count - first > 1 &&
+			    strcmp(path + length - sizeof(third) + 1, third) == 0;
+
+		if (!copy && (strcmp(suffix, json) != 0 || !is_listed(list, first, twin)))
+			list->items[kept++] = path;
+	}
+	list->count = kept;
+}
+
 #define LONGEST_HEAD ((uint64_t)16 << 20) /* bytes of JSON before the events of a trace */
 
 /* Does an object, whose brace is the next byte, have members before it ends, and none that a trace has? */
@@ -224,8 +253,9 @@ static bool add_folder(
 				path);
 		return false;
 	}
-	drop_parts(list, first);
 	qsort(list->items + first, list->count - first, sizeof(*list->items), compare_names);
+	drop_twins(arena, list, first);
+	drop_parts(list, first);
 	return true;
 }
 

@@ -46,6 +46,7 @@ static bool is_chrome(const struct importer_head *head)
 static const char *const database_names[] = {".sqlite.gz", ".sqlite3", ".sqlite", NULL};
 static const char *const json_names[] = {
 	".pt.trace.json.gz", ".pt.trace.json", ".trace.json.gz", ".json.gz", ".json", NULL};
+static const char *const xplane_names[] = {".xplane.pb", NULL};
 static const char *const no_names[] = {NULL};
 
 static const struct importer importers[] = {
@@ -53,6 +54,7 @@ static const struct importer importers[] = {
 	{"AMD Primus' pipeline data (config.json)", no_names, is_primus, imported_read_pipeline, NULL},
 	{"one stage of Primus' pipeline data", no_names, is_primus_part, NULL,
 		"name its folder, or the config.json beside it"},
+	{"XPlane of JAX and TensorFlow (*.xplane.pb)", xplane_names, xplane_sniff, xplane_read, NULL},
 	{"Chrome-trace JSON of PyTorch's profiler, JAX, Ascend or labelled phases", json_names, is_chrome,
 		imported_read_json, NULL},
 };

@@ -333,6 +333,7 @@ static int settle(struct kineto_reader *reader)
 
 	imported->refused += reader->open_count;
 	imported->base_ns = reader->base_ns;
+	imported_drop_untimed(imported);
 	imported_add_base(imported);
 	if (reader->devices && imported->events.count == 0)
 		return imported_device_settle(imported);

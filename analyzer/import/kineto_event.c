@@ -217,10 +217,6 @@ static void take_device(
 	}
 	if (!times_of(reader, event, &begin_ns, &end_ns))
 		return;
-	if (begin_ns == 0 && end_ns == 0) {
-		imported->untimed++;
-		return;
-	}
 	index = imported_add_event(imported);
 	imported->events.begin_ns[index] = begin_ns;
 	imported->events.end_ns[index] = end_ns;

@@ -17,20 +17,12 @@
 static int open_packed(struct nsys_base *base, struct imported *imported)
 {
 	struct json file;
-	size_t bytes = 0, room = 0;
-	unsigned char *image = NULL;
+	size_t bytes;
+	unsigned char *image;
 
 	if (json_open(&file, imported->path) < 0)
 		return imported_trouble(imported, "%s: cannot open", imported->path);
-	do {
-		size_t more = (size_t)(file.end - file.next);
-
-		if (bytes + more > room)
-			mem_reserve((void **)&image, bytes, &room, 1, bytes + 2 * more);
-		memcpy(image + bytes, file.next, more);
-		bytes += more;
-		file.next = file.end;
-	} while (json_more(&file));
+	image = json_all(&file, &bytes);
 	base->limit = file.limit;
 	if (file.break_off && !file.limit)
 		imported_trouble(imported, "%s: %s", imported->path, file.break_off);

@@ -97,6 +97,79 @@ def check_jax():
     says(run("report", "jaxcpu"), "a profile of the host alone", "/device:GPU:0")
 
 
+# ---- XPlane: the same profile as protocol buffers ----
+
+def varint(value):
+    out = b""
+    while value > 127:
+        out += bytes([value & 127 | 128])
+        value >>= 7
+    return out + bytes([value])
+
+
+def field(number, value):
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    data = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(data)) + data
+
+
+def xplane(trace):
+    """tsl/profiler/protobuf/xplane.proto: a plane for each process, a line for each thread."""
+    processes, threads, space = {}, {}, b""
+    stats = {"correlation_id": 1, "name": 2, "step_num": 3, "hlo_op": 4}
+    for event in trace["traceEvents"]:
+        if event["ph"] == "M" and event["name"] == "process_name":
+            processes[event["pid"]] = event["args"]["name"]
+        elif event["ph"] == "M":
+            threads[event["pid"], event["tid"]] = event["args"]["name"]
+    for pid, process in processes.items():
+        names, lines, texts = {}, b"", dict(stats)
+        for (owner, tid), thread in threads.items():
+            line = field(1, tid) + field(2, thread) + field(3, 1000)
+            for event in trace["traceEvents"]:
+                if event["ph"] != "X" or (event["pid"], event.get("tid")) != (pid, tid) or owner != pid:
+                    continue
+                number = names.setdefault(event["name"], len(names) + 1)
+                one = field(1, number) + field(2, (event["ts"] - 1) * 10**6) + field(3, event["dur"] * 10**6)
+                for key, value in event.get("args", {}).items():
+                    if key in ("correlation_id", "step_num"):
+                        one += field(4, field(1, stats[key]) + field(4, int(value)))
+                    else:
+                        one += field(4, field(1, stats[key]) + field(7, texts.setdefault(value, len(texts) + 1)))
+                line += field(4, one)
+            lines += field(3, line)
+        tables = b"".join(field(4, field(1, number) + field(2, field(1, number) + field(2, name))) for name, number in names.items())
+        tables += b"".join(field(5, field(1, number) + field(2, field(1, number) + field(2, name))) for name, number in texts.items())
+        space += field(1, field(2, process) + lines + tables)
+    return space + field(4, "host")
+
+
+def figures(text):
+    return [line for line in text.splitlines() if line.split(" ")[0] in ("Step:", "forward", "backward", "communication", "iteration")]
+
+
+def check_xplane():
+    for devices in (1, 2):
+        space = xplane(jax(devices))
+        write(f"xplane{devices}/plugins/profile/day/host.xplane.pb", space)
+        write(f"json{devices}/host.trace.json.gz", jax(devices))
+        text = run("report", f"xplane{devices}")
+        says(text, "recorded by JAX's profiler", "forward 200.00", "backward 300.00", "communication 100.00", f"{devices} GPU")
+        check(figures(text) == figures(run("report", f"json{devices}")), "the JSON of the profile has other figures than its XPlane")
+    # Beside its JSON it is one profile, not two ranks.
+    write("xplane1/plugins/profile/day/host.trace.json.gz", jax())
+    write("xplane1/plugins/profile/day/perfetto_trace.json.gz", jax())
+    says(run("report", "xplane1"), "1 process, 1 GPU")
+    space = xplane(jax())
+    for cut in (1, 2, 40, len(space) // 2, len(space) - 7):
+        text = run("report", write("cut.xplane.pb", space[:cut]))
+        check("cut.xplane.pb: " in text, f"an XPlane cut at {cut} is not noticed: {text[-300:]}")
+    for k in range(0, len(space), len(space) // 60):
+        run("report", write("odd.xplane.pb", space[:k] + bytes([space[k] ^ 0x5a]) + space[k + 1:]))
+    says(run("report", write("alone.xplane.pb", xplane(jax(host_alone=True)))), "a profile of the host alone")
+
+
 # ---- Ascend ----
 
 def ascend():
@@ -129,7 +202,7 @@ def kineto(rank=0, world=1, lost=lambda step, k: False, no_time=lambda step, k: 
     """A step has 6 kernels of 100 us, of which the last is the exchange where there is one."""
     events, number = [], 0
     for step in range(STEPS):
-        start = 1000 + step * STEP_US
+        start = 5_000_001_000 + step * STEP_US
         events.append({"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{step}", "pid": 9, "tid": 9, "ts": start, "dur": STEP_US - 10})
         for k in range(6):
             number += 1
@@ -209,6 +282,7 @@ def main():
         os.chdir(folder)
         check_refused()
         check_jax()
+        check_xplane()
         check_ascend()
         check_lost()
         check_exchanges()
