@@ -195,7 +195,8 @@ PMH_INLINE void enter(struct pmh_thread *self, enum pm_call call, enum pm_kind k
 		make_ready(self);
 	/* a question is asked again and again, from each copy of an unrolled loop: one operation */
 	f->op = kind == PM_KIND_SYNC && role != PM_ROLE_QUERY
-			? pmh_operation_of_caller(values, value_count, __builtin_return_address(0))
+			? pmh_operation_of_caller(
+				  values, value_count, __builtin_return_address(0), pmh_python_line())
 			: pmh_operation_of_work(values, kept, value_count,
 				  pmh_runs_on_device(kind) ? pmh_python_line() : 0);
 	f->path = 0;

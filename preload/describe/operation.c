@@ -101,7 +101,9 @@ static uint32_t add_operation(uint64_t hash, const uint64_t *values, unsigned va
 		pmh_device_describe(pmh_self.device);
 	if (number && python.module[0])
 		pmh_module_entry(number, python.module);
-	if (number && is_call(function) && is_work && python.frames != PMH_PYTHON_UNKNOWN)
+	if (number && line && !is_work)
+		pmh_python_entry(number, 0, line, "", "");
+	else if (number && is_call(function) && is_work && python.frames != PMH_PYTHON_UNKNOWN)
 		pmh_python_entry(number, python.frames == PMH_PYTHON_NO_FRAME ? PM_PYTHON_NONE : 0, line,
 			python.line.text, python.outer);
 	return number;

@@ -27,24 +27,28 @@ PMH_INLINE bool pmh_is_kept(enum pm_value value)
  * The number of the operation with these values; values[0] is the function (enum pm_call). A new one is
  * written to the trace, with its call site. When the table is full, all values are left out; that is counted.
  *
- * caller: an address in the program, which tells apart calls whose values say nothing of what they are for,
- * such as waiting for a stream, which a program does in many places; NULL: one operation wherever it is
- * called. Its text has the whole call site, of the first such call.
+ * caller: an address in the program, and the line of Python (python/python_line.h), which tell apart calls
+ * whose values say nothing of what they are for, such as waiting for a stream, which a program does in many
+ * places; NULL and 0: one operation wherever it is called. Its text has the whole call site, of the first
+ * such call.
  */
 uint32_t pmh_new_operation(
 	uint64_t hash, const uint64_t *values, unsigned value_count, uint32_t line, bool has_addresses);
-PMH_INLINE uint32_t pmh_operation_of_caller(const uint64_t *values, unsigned value_count, const void *caller)
+PMH_INLINE uint32_t pmh_operation_of_caller(
+	const uint64_t *values, unsigned value_count, const void *caller, uint32_t line)
 {
-	uint64_t hash = pmh_hash_words(PM_ENTRY_OPERATION ^ (uint64_t)(uintptr_t)caller, values, value_count);
+	/* an address has 47 bits, the number of a string rarely more than 17 */
+	const uint64_t place = (uint64_t)(uintptr_t)caller ^ (uint64_t)line << 47 ^ line >> 17;
+	uint64_t hash = pmh_hash_words(PM_ENTRY_OPERATION ^ place, values, value_count);
 	uint32_t number = pmh_found(hash);
 
 	return __builtin_expect(number != 0, 1) ? number
-						: pmh_new_operation(hash, values, value_count, 0, false);
+						: pmh_new_operation(hash, values, value_count, line, false);
 }
 
 PMH_INLINE uint32_t pmh_operation(const uint64_t *values, unsigned value_count)
 {
-	return pmh_operation_of_caller(values, value_count, NULL);
+	return pmh_operation_of_caller(values, value_count, NULL, 0);
 }
 
 PMH_INLINE uint64_t pmh_operation_seed(uint32_t line)

@@ -56,6 +56,14 @@ def two_functions():
         second()
 
 
+def waits():
+    """A wait has no values that tell it apart: its lines do."""
+    lines = expected.setdefault('wait', collections.Counter())
+    for _ in range(3):
+        library.wait_for_stream(); lines[here()] += 1
+    library.wait_for_stream(); lines[here()] += 1
+
+
 def made_again():
     """Code that comes and goes: each time another object, perhaps at an address that was used before."""
     grid = next(grids)
@@ -211,7 +219,7 @@ def run(path, to):
     global library, launch
     library = ctypes.PyDLL(path)
     launch = library.launch
-    for case in (two_lines, two_functions, made_again, other_at_one_address, lambdas, generators, destructors, recursion,
+    for case in (two_lines, two_functions, waits, made_again, other_at_one_address, lambdas, generators, destructors, recursion,
                  callbacks, threads, greenlets, interpreters, forks, daemon):
         case()
     grid = next(grids)
@@ -226,10 +234,10 @@ def check(path):
     found = {}
     for operation in json.load(sys.stdin)['operations']:
         words = dict(word.split('=', 1) for word in operation['values'].split() if '=' in word)
-        if operation['function'] != 'cuLaunchKernel':
+        if operation['function'] not in ('cuLaunchKernel', 'cuStreamSynchronize'):
             continue
         line = '' if operation['innermost'] == 'not in Python' else operation['innermost']
-        lines = found.setdefault(words['grid_x'], {})
+        lines = found.setdefault(words.get('grid_x', 'wait'), {})
         assert line not in lines, 'one line has two operations: ' + line
         lines[line] = operation['calls']
     wrong = 0
