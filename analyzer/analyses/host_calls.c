@@ -31,9 +31,11 @@ struct search {
 	size_t given;   /* calls of the worker whose work is or was among them */
 	uint32_t *open; /* calls that may reach into what comes */
 	size_t open_count, open_room;
-	size_t next;        /* call of the process */
-	size_t used;        /* place among the used iterations */
-	double *outside_ns; /* by used iteration */
+	size_t next;     /* call of the process */
+	size_t used;     /* place among the used iterations */
+	size_t computed; /* the last of them that has computed, + 1 */
+	int thread;      /* of the stretch before; -1: there was none */
+	bool copied;     /* did a copy of input end the last stretch at the end of an iteration? */
 	struct phase_spans left,
 		outside; /* of one stretch: what no call of its thread covers, and none at all */
 };
@@ -110,8 +112,8 @@ static void add_starts(struct search *search, int64_t from_ns)
 		add_start(search, (struct start){call->end_ns, number});
 }
 
-/* The thread that gave the work which ends an idle stretch; -1: there is none. Work never begins before its
- * call: of calls after the earliest start none can be it. */
+/* The thread that gave the work which ends an idle stretch; at the end of the recording, the one before; -1:
+ * there is none. Work never begins before its call: of calls after the earliest start none can be it. */
 static int thread_behind(struct search *search, int64_t end_ns)
 {
 	const struct timeline *timeline = &search->analysis->timeline;
@@ -123,7 +125,7 @@ static int thread_behind(struct search *search, int64_t end_ns)
 		(search->start_count == 0 || timeline_call(timeline, worker->calls[search->given]).begin_ns <=
 						     search->starts[0].begin_ns))
 		add_starts(search, end_ns);
-	return search->start_count ? timeline_call(timeline, search->starts[0].call).thread : -1;
+	return search->start_count ? timeline_call(timeline, search->starts[0].call).thread : search->thread;
 }
 
 static struct timeline_call process_call(const struct search *search, size_t number)
@@ -156,10 +158,12 @@ static bool is_typical(const struct search *search, size_t used)
 
 static void add_idle(struct search *search, struct host_call *item, double part_ns)
 {
-	if (is_typical(search, search->used))
+	if (is_typical(search, search->used)) {
 		item->typical_ns += part_ns;
-	else if (search->used < search->step->used)
+		item->lead_ns += search->computed <= search->used ? part_ns : 0;
+	} else if (search->used < search->step->used) {
 		item->outlier_ns += part_ns;
+	}
 }
 
 /* Gives the stretch, whose level is the idle phase, to calls of the thread (`own`), or of others; what is
@@ -184,26 +188,60 @@ static void give(struct search *search, const struct phase_span *stretch, int th
 		if (stretch->level != PHASE_IDLE_QUEUE - PHASE_WORK_COUNT)
 			add_idle(search, item, part_ns);
 		item->phases_ns[stretch->level] += part_ns;
-		host_places_add(&search->places, search->process,
+		host_places_add(&search->places, &search->analysis->timeline, search->process,
 			&(struct host_part){end_ns - (int64_t)part_ns, end_ns,
 				(uint32_t)(item - search->list->items), call.thread},
-			search->analysis->timeline.operations[call.operation].site);
+			call.operation);
 		done_ns = end_ns;
 	}
 	phase_add_span(rest, done_ns, stretch->end_ns, stretch->level);
+}
+
+/* Is the call at the head of the starts a copy of input? At the end of the recording: as at the last end. */
+static bool starts_copy(const struct search *search)
+{
+	const struct analysis_worker *worker = search->worker;
+	uint32_t operation;
+
+	if (search->start_count == 0)
+		return search->copied;
+	operation = timeline_call(&search->analysis->timeline, search->starts[0].call).operation;
+
+	return phase_role(&search->analysis->model, worker->worker, &worker->layers, PHASE_NO_ITERATION, 0,
+		       operation)
+		       ->phase == PHASE_H2D;
+}
+
+static void add_typical_outside(struct search *search, double ns, bool copy)
+{
+	struct host_idle *outside = &search->list->outside;
+
+	if (!is_typical(search, search->used)) {
+		outside->outlier_ns += search->used < search->step->used ? ns : 0;
+		return;
+	}
+	outside->typical_ns += ns;
+	if (search->computed <= search->used)
+		outside->lead_ns += ns;
+	else if (copy)
+		outside->copy_ns += ns;
 }
 
 /* Idle time in no call, of the thread whose call ends it; -1: there is none. */
 static void add_outside(struct search *search, const struct phase_span *span, int thread)
 {
 	const struct timeline *timeline = &search->analysis->timeline;
+	uint32_t operation = 0;
 
-	search->outside_ns[search->used] += (double)(span->end_ns - span->begin_ns);
+	search->list->outside_each_ns[search->used] += (double)(span->end_ns - span->begin_ns);
+	if (span->level != PHASE_IDLE_QUEUE - PHASE_WORK_COUNT)
+		add_typical_outside(search, (double)(span->end_ns - span->begin_ns), starts_copy(search));
 	if (thread < 0)
 		return;
-	host_places_add(&search->places, search->process,
-		&(struct host_part){span->begin_ns, span->end_ns, OUTSIDE, (uint16_t)thread},
-		timeline->operations[timeline_call(timeline, search->starts[0].call).operation].site);
+	if (search->start_count)
+		operation = timeline_call(timeline, search->starts[0].call).operation;
+	host_places_add(&search->places, timeline, search->process,
+		&(struct host_part){span->begin_ns, span->end_ns, OUTSIDE, (uint16_t)thread}, operation);
 }
 
 static void take_stretch(void *context, enum phase phase, int64_t begin_ns, int64_t end_ns)
@@ -215,10 +253,16 @@ static void take_stretch(void *context, enum phase phase, int64_t begin_ns, int6
 
 	while (search->used < worker->used_count && items[worker->used[search->used]].end_ns <= begin_ns)
 		search->used++;
-	if (phase < PHASE_WORK_COUNT || search->used == worker->used_count ||
-		items[worker->used[search->used]].begin_ns > begin_ns)
+	if (search->used == worker->used_count || items[worker->used[search->used]].begin_ns > begin_ns)
 		return;
-	thread = thread_behind(search, end_ns);
+	if (phase == PHASE_FORWARD || phase == PHASE_BACKWARD || phase == PHASE_UPDATE ||
+		phase == PHASE_GRAPH)
+		search->computed = search->used + 1;
+	if (phase < PHASE_WORK_COUNT)
+		return;
+	thread = search->thread = thread_behind(search, end_ns);
+	if (items[worker->used[search->used]].end_ns == end_ns)
+		search->copied = starts_copy(search);
 	open_calls(search, begin_ns, end_ns);
 	search->left.count = search->outside.count = 0;
 	give(search, &(struct phase_span){begin_ns, end_ns, (uint32_t)phase - PHASE_WORK_COUNT}, thread, true,
@@ -299,7 +343,8 @@ void host_calls_find(
 		.step = step,
 		.worker = worker,
 		.process = &analysis->timeline.processes[worker->worker->process],
-		.list = list};
+		.list = list,
+		.thread = -1};
 	size_t count = worker->used_count;
 	double typical = (double)(step->used - step->outlier_count);
 
@@ -307,7 +352,7 @@ void host_calls_find(
 	if (count == 0 || search.process->hostless)
 		return;
 	search.item_of = mem_alloc(search.process->operation_count, sizeof(*search.item_of));
-	search.outside_ns = mem_alloc(count, sizeof(*search.outside_ns));
+	list->outside_each_ns = mem_alloc(count, sizeof(*list->outside_each_ns));
 	phase_stretches(&analysis->model, worker->worker, &worker->iterations, &worker->layers, take_stretch,
 		&search);
 	count_calls(&search);
@@ -319,6 +364,7 @@ void host_calls_find(
 		call->count /= (double)count;
 		call->time_ns /= typical;
 		call->typical_ns /= typical;
+		call->lead_ns /= typical;
 		if (step->outlier_count)
 			call->outlier_ns /= (double)step->outlier_count;
 		for (int phase = 0; phase < HOST_CALLS_IDLE; phase++) {
@@ -330,7 +376,12 @@ void host_calls_find(
 		list->idle_ns += call->idle_ns;
 	}
 	for (size_t i = 0; i < count; i++)
-		list->outside_ns += search.outside_ns[i] / (double)count;
+		list->outside_ns += list->outside_each_ns[i] / (double)count;
+	list->outside.typical_ns /= typical;
+	list->outside.lead_ns /= typical;
+	list->outside.copy_ns /= typical;
+	if (step->outlier_count)
+		list->outside.outlier_ns /= (double)step->outlier_count;
 	list->outside_place =
 		name_place(&search, OUTSIDE, list->outside_ns * (double)count, &list->outside_share);
 	list->idle_ns += list->outside_ns;
@@ -341,7 +392,6 @@ void host_calls_find(
 	free(search.item_of);
 	free(search.starts);
 	free(search.open);
-	free(search.outside_ns);
 	free(search.left.items);
 	free(search.outside.items);
 }
@@ -349,6 +399,7 @@ void host_calls_find(
 void host_calls_free(struct host_calls *list)
 {
 	free(list->items);
+	free(list->outside_each_ns);
 	arena_free(&list->arena);
 	memset(list, 0, sizeof(*list));
 }

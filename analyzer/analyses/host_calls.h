@@ -22,10 +22,19 @@ struct host_call {
 	double longest_ns; /* the longest call */
 	double idle_ns;    /* of the device in them, of an iteration, mean */
 	double typical_ns; /* the same without PHASE_IDLE_QUEUE, of a typical iteration */
+	double lead_ns;    /* of typical_ns, what is before the iteration's first computation */
 	double outlier_ns; /* the same of an outlier (step.h), mean; 0: there is none */
 	const char *place; /* host_place.h: where the host was in most of idle_ns; NULL: unknown */
 	double place_share;                /* of idle_ns */
 	double phases_ns[HOST_CALLS_IDLE]; /* idle_ns by idle phase: enum phase - PHASE_WORK_COUNT */
+};
+
+/* A device's idle time in no call of its host, of a typical iteration, without PHASE_IDLE_QUEUE. */
+struct host_idle {
+	double typical_ns;
+	double lead_ns;    /* before the iteration's first computation */
+	double copy_ns;    /* after it, and ended by a copy of input: the host had no batch to copy */
+	double outlier_ns; /* typical_ns of an outlier (step.h), mean; 0: there is none */
 };
 
 /* Of one worker. Without calls where the recording has none. */
@@ -36,7 +45,10 @@ struct host_calls {
 	const char
 		*outside_place; /* of outside_ns; by sites, that of the call which ended it; NULL: unknown */
 	double outside_share;
-	bool by_sites; /* places are where calls were first made, for want of frames */
+	struct host_idle outside; /* of outside_ns */
+	double *outside_each_ns;  /* by used iteration */
+	bool by_sites; /* places are those of calls, for want of frames: outside_place is that of the call
+			  after it */
 	struct arena arena;
 };
 

@@ -1,6 +1,7 @@
 /* Where the program was while a device was idle: see host_place.h. One sweep over each thread's frames, which
  * lie one in another, and its parts of idle time, both in order of time. */
 #include "host_place.h"
+#include "trace/trace.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,27 +27,38 @@ static void credit(struct host_places *places, uint32_t item, const char *name, 
 	places->items[i].idle_ns += idle_ns;
 }
 
-/* Of a site's functions, innermost first, the innermost of Python; else the innermost. */
-static size_t name_in_site(const char **site)
+/* The place of all calls of the operation; NULL: they may have several. */
+static const char *place_of(const struct timeline *timeline, uint32_t number, size_t *length)
 {
-	const char *python = strstr(*site, ".py:"), *end;
+	const struct timeline_operation *operation = &timeline->operations[number];
+	const char *end;
 
-	for (const char *next; python && (next = strstr(*site, " < ")) && next < python;)
-		*site = next + strlen(" < ");
-	end = strstr(*site, " < ");
-	return end ? (size_t)(end - *site) : strlen(*site);
+	operation = operation->base ? &timeline->operations[operation->base] : operation;
+	if (operation->python == TRACE_PYTHON_OWN && operation->innermost) {
+		*length = strlen(operation->innermost);
+		return operation->innermost;
+	}
+	if (timeline->functions[operation->function].kind != PM_KIND_SYNC || !operation->site ||
+		!*operation->site || strstr(operation->site, ".py:"))
+		return NULL;
+	end = strstr(operation->site, " < ");
+	*length = end ? (size_t)(end - operation->site) : strlen(operation->site);
+	return operation->site;
 }
 
-void host_places_add(struct host_places *places, const struct timeline_process *process,
-	const struct host_part *part, const char *site)
+void host_places_add(struct host_places *places, const struct timeline *timeline,
+	const struct timeline_process *process, const struct host_part *part, uint32_t operation)
 {
-	if (process->frame_count)
-		*MEM_PUSH(places->parts, places->part_count, places->part_room) = *part;
-	else if (site && *site) {
-		size_t length = name_in_site(&site);
+	size_t length;
+	const char *name;
 
-		credit(places, part->item, site, length, (double)(part->end_ns - part->begin_ns));
+	if (process->frame_count) {
+		*MEM_PUSH(places->parts, places->part_count, places->part_room) = *part;
+		return;
 	}
+	name = operation ? place_of(timeline, operation, &length) : NULL;
+	if (name)
+		credit(places, part->item, name, length, (double)(part->end_ns - part->begin_ns));
 }
 
 /* ---- By frames ---- */

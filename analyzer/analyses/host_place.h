@@ -1,9 +1,10 @@
 /*
  * Where the program was while a device was idle, for the rows of host_calls.h: the innermost operator of the
  * framework or Python function around the host, where another profiler recorded them (timeline_frame). Our
- * own hook records where each operation was called for the first time (timeline_operation's site): there the
- * place of a call is its site's innermost function of Python, or of the program, which a later call of the
- * same may have been made outside of.
+ * own hook records where each operation was called for the first time (timeline_operation's site): that is a
+ * place only where other places make other operations. So it is with the line of Python where the hook reads
+ * it at each call, and with the function that a program's own code waits for a device in; of any other call a
+ * later one of the same may have been made elsewhere, and it has no place.
  *
  * Parts of idle time are given with what they were counted for; a row's place is the one with most of its
  * time. Parts may be given in any order, and must be apart from each other in time.
@@ -36,9 +37,9 @@ struct host_places {
 	struct lookup lookup;
 };
 
-/* A part whose place the process' frames tell; or, where it has none, the site of a call; NULL: nothing. */
-void host_places_add(struct host_places *places, const struct timeline_process *process,
-	const struct host_part *part, const char *site);
+/* A part whose place the process' frames tell; or, where it has none, the operation of a call, 0: none. */
+void host_places_add(struct host_places *places, const struct timeline *timeline,
+	const struct timeline_process *process, const struct host_part *part, uint32_t operation);
 
 /* Finds the places of all parts given. */
 void host_places_settle(

@@ -123,7 +123,7 @@ static const struct option_row rows[] = {
 		"longest, how long the GPU is idle meanwhile, and how much of that with work "
 		"queued: that much the call does not cause; then the operator or Python function "
 		"around the host for the most of that idle time, with its share, or, where those are "
-		"not recorded, what such calls were first made from (before a row's idle time in no "
+		"not recorded, where they were made, where that is one place (before a row's idle time in no "
 		"call: the call that ends it). --csv: this table alone"},
 	{"ranges", OPTION_RANGES, NULL,
 		"also a table of the ranges that the program and its libraries name, by NVTX or PyTorch's "

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* What a built-in function is called from says more: its own name has no line, and an address of the object.
- */
+ * But garbage is collected by one. */
 static bool is_frame(const struct imported *imported, size_t span)
 {
 	const char *name = imported->strings.items[imported->spans.name[span]];
@@ -19,7 +19,7 @@ static bool is_frame(const struct imported *imported, size_t span)
 		return true;
 	case IMPORTED_PYTHON:
 	case IMPORTED_MODULE:
-		return *name != '<';
+		return *name != '<' || strstr(name, "function collect>");
 	default:
 		return false;
 	}

@@ -210,7 +210,7 @@ void findings_calls(struct finding_list *list, bool all, struct print_table *tab
 	print_column(table, "idle", "GPU idle", PRINT_TIME);
 	print_column(table, "queued", "queued", PRINT_TIME);
 	print_column(table, "idle_share", "share", PRINT_SHARE);
-	print_column(table, "place", known ? list->calls[0].by_sites ? "first called from" : "most in" : NULL,
+	print_column(table, "place", known ? list->calls[0].by_sites ? "called from" : "most in" : NULL,
 		PRINT_WORD);
 	print_column(table, "place_share", known ? "of it" : NULL, PRINT_SHARE);
 	for (size_t w = 0; w < list->analysis->worker_count; w++) {

@@ -47,7 +47,7 @@ static void write_calls(struct html_page *page, const struct host_calls *calls)
 		PRINT_COLUMN("longest", "longest", PRINT_TIME),
 		PRINT_COLUMN("idle", "GPU idle", PRINT_TIME, .bar = html_phase_key(PHASE_IDLE_LAUNCH)),
 		PRINT_COLUMN("queued", "of it queued", PRINT_TIME),
-		PRINT_COLUMN("place", calls->by_sites ? "first called from" : "most in", PRINT_WORD),
+		PRINT_COLUMN("place", calls->by_sites ? "called from" : "most in", PRINT_WORD),
 	};
 	struct print_table table;
 
