@@ -224,6 +224,8 @@ const struct command cmd_balance = {
 		 "  layers\tin several layers, none of them a large part of it\n"
 		 "  work\tlarger or more operations: a larger share of the batch\n"
 		 "  input\treading, preparing or copying its input takes longer\n"
+		 "  call\tits device is idle while the host is blocked in a call, or after it waited\n"
+		 "  pause\tits device is idle while the host is in no call: garbage collection, a checkpoint\n"
 		 "  host\tlaunch-bound: its device is idle because the host enqueues late\n"
 		 "  stage\tits pipeline stage has more work than the others\n"
 		 "  link\tits messages to a rank take longer than others of that size\n"

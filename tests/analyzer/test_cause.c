@@ -114,7 +114,7 @@ static void check_case(size_t number)
 	model_make(&model, &options);
 	model_read(&model, 1, &analysis);
 	balance_find(&analysis, &balance);
-	cause_find(&analysis, &balance, &list);
+	cause_find(&analysis, &balance, NULL, &list);
 	while (cases[number].expected[count].kind != CAUSE_COUNT) {
 		const struct expected *expected = &cases[number].expected[count++];
 		bool found = false;

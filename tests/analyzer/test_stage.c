@@ -423,7 +423,7 @@ static void check_cause(size_t number)
 		CHECK(balance.layers[i].slowest == i / 2 && fabs(balance.layers[i].imbalance - 1) < 1e-9,
 			"layer %zu: rank %zu, LIF %f", i, balance.layers[i].slowest,
 			balance.layers[i].imbalance);
-	cause_find(&analysis, &balance, &list);
+	cause_find(&analysis, &balance, NULL, &list);
 	CHECK((int)list.count == cases[number].count, "%s: %zu causes", cases[number].name, list.count);
 	for (int e = 0; e < cases[number].count; e++) {
 		bool found = false;

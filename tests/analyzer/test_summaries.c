@@ -87,7 +87,7 @@ static void compare_causes(
 	struct cause_list own, full;
 
 	summaries_causes(job, &own);
-	cause_find(&run->analysis, balance, &full);
+	cause_find(&run->analysis, balance, NULL, &full);
 	CHECK(own.count == full.count, "%s: %zu causes, not %zu", what, own.count, full.count);
 	for (size_t i = 0; i < own.count && i < full.count; i++)
 		CHECK(own.items[i].worker == full.items[i].worker &&

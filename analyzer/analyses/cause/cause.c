@@ -100,6 +100,8 @@ static void (*const finders[])(struct cause_search *search) = {
 	cause_find_slower,
 	cause_find_layer,
 	cause_find_work,
+	cause_find_call,
+	cause_find_pause,
 	cause_find_input,
 	cause_find_host,
 	cause_find_stage,
@@ -176,6 +178,16 @@ static bool is_waited_for(struct cause_search *search)
 	return search->peer && cause_excess(search) >= CAUSE_WAITING * search->iteration_ns;
 }
 
+static void look_at_host(struct cause_search *search)
+{
+	const struct cause_measure *own = search->own, *peer = search->peer;
+
+	search->lead_ns = own->lead.median - peer->lead.median - cause_slow_copying(search);
+	search->late_ns = own->host.median - peer->host.median;
+	search->own_calls = search->calls ? &search->calls[search->worker] : NULL;
+	search->peer_calls = search->calls ? &search->calls[peer - search->measures] : NULL;
+}
+
 static void search_worker(struct cause_search *search)
 {
 	bool waited_for;
@@ -184,8 +196,10 @@ static void search_worker(struct cause_search *search)
 	search->peer = peer_of(search);
 	search->explained_ns = 0;
 	waited_for = is_waited_for(search);
-	if (search->peer)
+	if (search->peer) {
 		cause_compare(search->own, search->peer, &search->list->arena, &search->comparison);
+		look_at_host(search);
+	}
 	for (size_t i = 0; i < sizeof(finders) / sizeof(*finders); i++)
 		if (waited_for || finders[i] == cause_find_stage || finders[i] == cause_find_link)
 			finders[i](search);
@@ -204,9 +218,10 @@ static int compare_causes(const void *left, const void *right)
 	return a->kind < b->kind ? -1 : a->kind > b->kind;
 }
 
-void cause_find(const struct analysis *analysis, const struct balance *balance, struct cause_list *list)
+void cause_find(const struct analysis *analysis, const struct balance *balance,
+	const struct host_calls *calls, struct cause_list *list)
 {
-	struct cause_search search = {.analysis = analysis, .balance = balance, .list = list};
+	struct cause_search search = {.analysis = analysis, .balance = balance, .calls = calls, .list = list};
 	struct cause_measure *measures;
 
 	memset(list, 0, sizeof(*list));

@@ -12,6 +12,7 @@
 #define ANALYSES_CAUSE_CAUSE_H
 
 #include "analyses/balance.h"
+#include "analyses/host_calls.h"
 
 #define CAUSE_WAITING 0.02
 #define CAUSE_COST 0.01
@@ -24,6 +25,8 @@
 	X(LAYERS, "layers", "several slower layers") \
 	X(WORK, "work", "more work") \
 	X(INPUT, "input", "slow input") \
+	X(CALL, "call", "the host is blocked in") \
+	X(PAUSE, "pause", "the host pauses") \
 	X(HOST, "host", "launch-bound: the host enqueues late") \
 	X(STAGE, "stage", "pipeline stage with more work") \
 	X(LINK, "link", "slow link") \
@@ -41,6 +44,9 @@ struct cause {
 	size_t worker;
 	size_t other;          /* worker at the link's other end, else `worker` */
 	const char *layer;     /* as people are shown it; "": not of one layer */
+	const char *text;      /* in a few words; NULL: cause_text's */
+	const char *advice;    /* what to try; NULL: what is usual for the kind */
+	bool inferred;         /* by what else it may be: likely at most */
 	double wait_caused_ns; /* what the others, summed, wait for the worker in an iteration, mean */
 	double share;          /* of the others' time */
 	double cost_ns;        /* of this cause, in an iteration; NaN: not known */
@@ -54,8 +60,9 @@ struct cause_list {
 	struct arena arena;
 };
 
-/* `balance` is of the same analysis. */
-void cause_find(const struct analysis *analysis, const struct balance *balance, struct cause_list *list);
+/* `balance` is of the same analysis, as `calls` are, by worker; NULL: what the hosts did is not known. */
+void cause_find(const struct analysis *analysis, const struct balance *balance,
+	const struct host_calls *calls, struct cause_list *list);
 void cause_free(struct cause_list *list);
 
 const char *cause_key(enum cause_kind kind);

@@ -18,6 +18,7 @@ struct cause_search {
 	const struct analysis *analysis;
 	const struct balance *balance;
 	const struct cause_measure *measures; /* by worker */
+	const struct host_calls *calls;       /* by worker; NULL: not known */
 	struct cause_list *list;
 	struct exchange_list exchanges;
 	struct cause_place *order; /* the workers by stage and path; where each is */
@@ -29,7 +30,11 @@ struct cause_search {
 	const struct cause_measure *own, *peer; /* peer: same layers, in the faster quarter; NULL: none */
 	struct cause_comparison comparison;     /* valid with a peer */
 	double wait_caused_ns, share;
-	double explained_ns; /* by the causes found so far */
+	double explained_ns;                             /* by the causes found so far */
+	const struct host_calls *own_calls, *peer_calls; /* NULL: not known */
+	/* What its first computation, and what it launches later, is later than the peer's; less what has
+	 * been found to cause it. */
+	double lead_ns, late_ns;
 };
 
 /* Adds a cause of the current worker if it costs enough; `evidence` is in the list's arena. */
@@ -48,6 +53,18 @@ double cause_excess(const struct cause_search *search);
 void cause_find_slower(struct cause_search *search);
 void cause_find_layer(struct cause_search *search);
 void cause_find_work(struct cause_search *search);
+
+/* Does a figure that costs so much more than the peer's make a great part of the excess, and recur? */
+bool cause_figure_counts(const struct cause_search *search, const struct cause_figure *figure,
+	const struct cause_figure *peers, double cost_ns);
+
+/* Of a worker that is slower throughout: how much later it begins because it copies its input so slowly too.
+ */
+double cause_slow_copying(const struct cause_search *search);
+
+/* Finders of what its host does, each of what those before it have left (cause_host.c). */
+void cause_find_call(struct cause_search *search);
+void cause_find_pause(struct cause_search *search);
 void cause_find_input(struct cause_search *search);
 void cause_find_host(struct cause_search *search);
 

@@ -1,6 +1,5 @@
 /* Causes that show in comparison with a worker that has the same layers and is faster. */
 #include "cause_find.h"
-#include "analyses/input_file.h"
 
 #include <math.h>
 
@@ -18,9 +17,7 @@ static const char *layer_text(const struct cause_search *search, uint32_t layer)
 				   : layer_title(&search->own->worker->layers.items[layer]);
 }
 
-/* Of a worker that is slower throughout: how much later it begins because it copies its input so slowly too.
- */
-static double slow_copying_ns(const struct cause_search *search)
+double cause_slow_copying(const struct cause_search *search)
 {
 	const struct cause_measure *own = search->own, *peer = search->peer;
 	double later_ns = own->lead.median - peer->lead.median;
@@ -43,7 +40,7 @@ void cause_find_slower(struct cause_search *search)
 	for (size_t i = 0; i < c->layer_count; i++)
 		if (c->layers[i].own_ns > 0)
 			ns += (c->layers[i].own_ns - fmax(c->layers[i].work_ns, 0)) * (1 - 1 / c->factor);
-	ns += slow_copying_ns(search);
+	ns += cause_slow_copying(search);
 	cause_add(search, (struct cause){.kind = CAUSE_SLOWER,
 				  .cost_ns = ns,
 				  .factor = c->factor,
@@ -89,8 +86,7 @@ double cause_excess(const struct cause_search *search)
 	return cause_path_ns(search->own) - cause_path_ns(search->peer);
 }
 
-/* Does a figure that costs so much more than the peer's make a great part of the excess, and recur? */
-static bool figure_counts(const struct cause_search *search, const struct cause_figure *figure,
+bool cause_figure_counts(const struct cause_search *search, const struct cause_figure *figure,
 	const struct cause_figure *peers, double cost_ns)
 {
 	return cost_ns >= RESIDUE * cause_excess(search) &&
@@ -209,64 +205,4 @@ void cause_find_work(struct cause_search *search)
 		if (c->layers[i].work_ns >= RESIDUE * cause_excess(search) &&
 			layer_recurs(search, &c->layers[i]))
 			add_more_in(search, &c->layers[i]);
-}
-
-static double input_ns(const struct cause_measure *measure)
-{
-	return measure->io.median + measure->md.median + measure->h2d.median;
-}
-
-void cause_find_input(struct cause_search *search)
-{
-	const struct cause_measure *own = search->own, *peer = search->peer;
-	const char *from = "";
-	struct input_file source;
-	double cost_ns;
-
-	if (!peer)
-		return;
-	cost_ns = own->lead.median - peer->lead.median - slow_copying_ns(search);
-	/* A stage's first work may wait for other stages in many ways: only what is seen counts. */
-	if (cause_is_stage(search) && input_ns(own) - input_ns(peer) < cost_ns)
-		cost_ns = input_ns(own) - input_ns(peer);
-	if (!figure_counts(search, &own->lead, &peer->lead, cost_ns))
-		return;
-	if (own->io.median - peer->io.median > cost_ns / 2 &&
-		input_file_find(search->analysis, own->worker, &search->list->arena, &source))
-		from = arena_format(&search->list->arena, "; %.0f%% of the reading is from %s",
-			100 * source.share, source.name);
-	cause_add(search,
-		(struct cause){.kind = CAUSE_INPUT,
-			.cost_ns = cost_ns,
-			.factor = peer->lead.median > 0 ? own->lead.median / peer->lead.median : NAN,
-			.evidence = arena_format(&search->list->arena,
-				"its first computation starts %s after the start of the iteration, on "
-				"other ranks %s (reading %s vs %s, preparing %s vs %s, copying %s vs %s)%s",
-				time_text(search, own->lead.median), time_text(search, peer->lead.median),
-				time_text(search, own->io.median), time_text(search, peer->io.median),
-				time_text(search, own->md.median), time_text(search, peer->md.median),
-				time_text(search, own->h2d.median), time_text(search, peer->h2d.median),
-				from)});
-}
-
-void cause_find_host(struct cause_search *search)
-{
-	const struct cause_measure *own = search->own, *peer = search->peer;
-	double cost_ns;
-
-	if (!peer)
-		return;
-	cost_ns = own->host.median - peer->host.median;
-	if (!figure_counts(search, &own->host, &peer->host, cost_ns))
-		return;
-	cause_add(search,
-		(struct cause){.kind = CAUSE_HOST,
-			.cost_ns = cost_ns,
-			.factor = peer->host.median > 0 ? own->host.median / peer->host.median : NAN,
-			.evidence = arena_format(&search->list->arena,
-				"its device waits %s an iteration for launches, other devices %s "
-				"(%.0f late launches vs %.0f)",
-				time_text(search, own->host.median), time_text(search, peer->host.median),
-				(double)own->late_count / (double)own->sample_count,
-				(double)peer->late_count / (double)peer->sample_count)});
 }

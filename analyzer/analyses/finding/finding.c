@@ -129,8 +129,8 @@ void findings_find(struct analysis *analysis, struct finding_list *list)
 	if (list->job) {
 		finding_job(list);
 	} else {
-		cause_find(analysis, &list->balance, &list->causes);
 		parallel_each(analysis->worker_count, 0, find_calls, list);
+		cause_find(analysis, &list->balance, list->calls, &list->causes);
 		finding_stragglers(list);
 		finding_input(list);
 		finding_idle(list);

@@ -1,6 +1,7 @@
 /* Findings about a device's time on its own rank: calls that block the host, late launches, latencies,
  * exposed communication; and computing, which is none of them. Input is in finding_input.c. */
 #include "finding_make.h"
+#include "analyses/host_habit.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 #define COMPUTING 0.5 /* of a step: computing is named as what the rest of the time goes to */
 
 void finding_add_idle(struct finding_list *list, enum finding_kind kind, enum finding_strength strength,
-	const char *text, const char *advice, double gain_ns)
+	const char *title, const char *text, const char *advice, double gain_ns)
 {
 	static const struct {
 		const char *subject, *title, *advice;
@@ -27,7 +28,7 @@ void finding_add_idle(struct finding_list *list, enum finding_kind kind, enum fi
 	finding_add(list, (struct finding){.kind = kind,
 				  .strength = strength,
 				  .subject = known[kind].subject,
-				  .title = known[kind].title,
+				  .title = title ? title : known[kind].title,
 				  .text = text,
 				  .advice = advice ? advice : known[kind].advice,
 				  .worker = SIZE_MAX,
@@ -43,23 +44,6 @@ static const struct host_call *find_call(const struct host_calls *calls, const c
 		if (strcmp(calls->items[i].name, name) == 0)
 			return &calls->items[i];
 	return NULL;
-}
-
-static const char *call_advice(const char *name)
-{
-	if (strstr(name, "Free") || strstr(name, "Malloc") || strstr(name, "Alloc"))
-		return "keep memory instead of allocating and freeing it in each step: a caching allocator, "
-		       "buffers made once";
-	if (strstr(name, "Memcpy") || strstr(name, "memcpy"))
-		return "pin the host memory of these copies, and copy on a stream of its own";
-	if (strstr(name, "Synchronize") || strstr(name, "Query"))
-		return "do not wait for the device in each step: read results (loss, item()) later";
-	if (strstr(name, "Module") || strstr(name, "Library") || strstr(name, "Load"))
-		return "load modules before training: CUDA_MODULE_LOADING=EAGER";
-	if (strstr(name, "Launch"))
-		return "a kernel's first launch loads its code: CUDA_MODULE_LOADING=EAGER, or a step before those "
-		       "that count; others wait where too many launches are enqueued";
-	return "find out why the call takes so long; move it out of the step";
 }
 
 #define MOSTLY 0.5 /* of the idle time: where the host was for that long is named */
@@ -106,11 +90,11 @@ static void add_call(struct finding_list *list, const struct host_call *call, do
 			.title = arena_format(
 				arena, "The host is blocked in %s", print_clean(arena, call->name)),
 			.text = arena_format(arena, "The GPUs have no work meanwhile%s; %s, the longest %s",
-				place_words(list, call->place, call->place_share, "calls first made from "),
+				place_words(list, call->place, call->place_share, "calls made from "),
 				count_text(list, call), print_time(arena, call->longest_ns)),
 			.advice =
 				rare ? "see what the program does in the steps that make it, and how often it needs to"
-				     : call_advice(call->name),
+				     : host_call_advice(call->name),
 			.worker = SIZE_MAX,
 			.gain_ns = least_ns,
 			.lost_ns = least_ns});
@@ -152,24 +136,34 @@ static double unblocked_ns(const struct finding_list *list, size_t worker)
 		       : 0;
 }
 
+/* What the host does for most of the idle time that is in no call; NULL: nothing that has a name. */
+static const struct host_habit *habit_of(const struct host_calls *calls)
+{
+	return !calls->by_sites && calls->outside_ns > MOSTLY * calls->idle_ns &&
+			       calls->outside_share >= MOSTLY
+		       ? host_habit_of(calls->outside_place)
+		       : NULL;
+}
+
 static void add_launches(struct finding_list *list)
 {
 	struct arena *arena = &list->arena;
 	double outside_ns = list->calls[0].outside_ns, idle_ns = list->calls[0].idle_ns;
+	const struct host_habit *habit = habit_of(&list->calls[0]);
 	double launch_ns = INFINITY;
 
 	for (size_t w = 0; w < list->analysis->worker_count; w++)
 		launch_ns = fmin(launch_ns, unblocked_ns(list, w));
 	finding_add_idle(list, FINDING_LAUNCH, finding_measured(list),
+		habit ? arena_format(arena, "The hosts pause: %s", habit->title) : NULL,
 		arena_format(arena, "The GPUs have no work, and no call blocks the host%s",
 			idle_ns > 0 && outside_ns > idle_ns / 2
 				? arena_format(arena,
 					  ": mostly between calls, in the program, framework or interpreter%s",
 					  place_words(list, list->calls[0].outside_place,
-						  list->calls[0].outside_share,
-						  "front of calls first made from "))
+						  list->calls[0].outside_share, "front of calls made from "))
 				: ""),
-		NULL, launch_ns);
+		habit ? habit->advice : NULL, launch_ns);
 }
 
 /* The call in which the host is for most of the time that the device has enqueued work and does not begin it.
@@ -208,7 +202,7 @@ static void add_latency(struct finding_list *list)
 			"or holds it up, which the trace does not tell",
 			100 * call->phases_ns[PHASE_IDLE_QUEUE - PHASE_WORK_COUNT] / mean_ns,
 			print_clean(arena, call->name), print_time(arena, call->time_ns));
-	finding_add_idle(list, FINDING_LATENCY, *meanwhile ? FINDING_WEAK : finding_measured(list),
+	finding_add_idle(list, FINDING_LATENCY, *meanwhile ? FINDING_WEAK : finding_measured(list), NULL,
 		arena_format(arena, "Latency between kernels, or a stream waits for another%s", meanwhile),
 		NULL, queue_ns);
 }
@@ -311,7 +305,7 @@ static void add_communication(struct finding_list *list)
 	busy_ns =
 		analysis_phase(analysis->workers, analysis->worker_count, PHASE_COMMUNICATION, ANALYSIS_BUSY)
 			.median;
-	finding_add_idle(list, FINDING_COMMUNICATION, absent ? FINDING_WEAK : finding_measured(list),
+	finding_add_idle(list, FINDING_COMMUNICATION, absent ? FINDING_WEAK : finding_measured(list), NULL,
 		arena_format(arena, "A step has %s of it; %s", print_time(arena, busy_ns),
 			absent ? "waiting for ranks without a trace is part of it, and how much is unknown"
 			       : "waiting for the last rank is not counted"),

@@ -23,9 +23,9 @@ void finding_add_cause(struct finding_list *list, const struct cause *cause, con
 	const char *peer, double others, double lost_ns, enum finding_strength strength, const char *basis);
 
 /* Idle or waiting time of all ranks, of the kinds INPUT, LAUNCH, LATENCY and COMMUNICATION: what is the same
- * of all findings of a kind is added to the text. `advice` NULL: the usual. */
+ * of all findings of a kind is added to the text. `title` and `advice` NULL: the usual. */
 void finding_add_idle(struct finding_list *list, enum finding_kind kind, enum finding_strength strength,
-	const char *text, const char *advice, double gain_ns);
+	const char *title, const char *text, const char *advice, double gain_ns);
 
 /* Of the rank with the least: the time in which it reads input, splits and copies it. `source`: where most of
  * it is read, or NULL. */
@@ -33,6 +33,21 @@ void finding_add_input(struct finding_list *list, const double ns[3], const stru
 
 /* The worker's typical exclusive time in the phase. */
 double finding_phase(const struct finding_list *list, size_t worker, enum phase phase);
+
+/* What a worker has more of when the others wait for it. */
+struct finding_late {
+	double more_ns;
+	const char *text;   /* "its device has no work for 9.8 ms more each while ..."; NULL: nothing is much
+			       more */
+	const char *advice; /* NULL: none of its own */
+};
+
+/* In outliers, against its typical iterations; or in all iterations, against the other ranks. `least_ns`: the
+ * waiting, of which what is named makes most. */
+struct finding_late finding_late(struct finding_list *list, size_t worker, bool in_outliers, double least_ns);
+
+/* In all iterations: of the rank that is late in each, where it is in no call meanwhile. */
+struct finding_late finding_late_in_turn(struct finding_list *list);
 
 /* Each adds what it finds. */
 void finding_stragglers(struct finding_list *list); /* finding_rank.c */

@@ -10,6 +10,10 @@ static const char *const advice[CAUSE_COUNT] = {
 	[CAUSE_LAYERS] = "compare the kernels and algorithms chosen there with the others'",
 	[CAUSE_WORK] = "divide the batch evenly, or pad less",
 	[CAUSE_INPUT] = "check that rank's storage and number of readers; prefetch",
+	[CAUSE_CALL] = "find out why the call takes so long there",
+	[CAUSE_PAUSE] =
+		"find what that rank's program does there and the others' does not: frames (with_stack=True) "
+		"say it; then other processes and CPU affinity",
 	[CAUSE_HOST] = "check that rank's host: CPU affinity, other processes; use CUDA graphs",
 	[CAUSE_STAGE] = "move layers from that stage to the others",
 	[CAUSE_LINK] = "check that link: type, width, errors, and rank placement",
@@ -37,7 +41,7 @@ static double waiting_of_others(const struct finding_list *list, const struct ca
 
 static const char *cause_words(struct finding_list *list, const struct cause *cause, const char *peer)
 {
-	const char *text = cause_text(cause->kind);
+	const char *text = cause->text ? cause->text : cause_text(cause->kind);
 
 	if (cause->layer[0])
 		text = arena_format(&list->arena, "%s %s", text, print_clean(&list->arena, cause->layer));
@@ -69,6 +73,13 @@ static const char *waiting_text(struct finding_list *list, const struct cause *c
 		100 * cause->share);
 }
 
+static enum finding_strength strength_of(const struct cause *cause, enum finding_strength measured)
+{
+	if (cause->kind == CAUSE_UNKNOWN)
+		return FINDING_WEAK;
+	return cause->inferred && measured == FINDING_STRONG ? FINDING_LIKELY : measured;
+}
+
 void finding_add_cause(struct finding_list *list, const struct cause *cause, const char *name,
 	const char *peer, double others, double lost_ns, enum finding_strength strength, const char *basis)
 {
@@ -80,7 +91,7 @@ void finding_add_cause(struct finding_list *list, const struct cause *cause, con
 
 	finding_add(list,
 		(struct finding){.kind = FINDING_STRAGGLER,
-			.strength = cause->kind == CAUSE_UNKNOWN ? FINDING_WEAK : strength,
+			.strength = strength_of(cause, strength),
 			.basis = basis,
 			.cause = cause_key(cause->kind),
 			.subject = cause->layer[0] ? arena_format(arena, "%s, %s", name,
@@ -92,7 +103,7 @@ void finding_add_cause(struct finding_list *list, const struct cause *cause, con
 					? arena_format(arena, "Cost %s", print_time(arena, cause->cost_ns))
 					: "No cause is found",
 				print_clean(arena, cause->evidence)),
-			.advice = advice[cause->kind],
+			.advice = cause->advice ? cause->advice : advice[cause->kind],
 			.worker = cause->worker,
 			.layer = cause->layer,
 			.gain_ns = gain_ns,
@@ -118,6 +129,7 @@ static void add_waiting(struct finding_list *list)
 	const struct analysis *analysis = list->analysis;
 	struct arena *arena = &list->arena;
 	double others = (double)(analysis->worker_count - 1), all_ns = 0, most_ns = 0;
+	struct finding_late late;
 	size_t most = 0;
 	const char *name;
 
@@ -138,6 +150,11 @@ static void add_waiting(struct finding_list *list)
 	if (!(all_ns > 0))
 		return;
 	name = analysis_worker_name(list->analysis, &list->analysis->workers[most]);
+	late = finding_late(list, most, false, most_ns / others);
+	if (!late.text)
+		late = finding_late_in_turn(list);
+	else
+		late.text = arena_format(arena, "not in most iterations, but on average %s", late.text);
 	finding_add(list,
 		(struct finding){.kind = FINDING_WAITING,
 			.strength = list->step.ranks < list->step.world ? FINDING_WEAK : FINDING_LIKELY,
@@ -148,13 +165,17 @@ static void add_waiting(struct finding_list *list)
 					: "Ranks wait for each other, and none is late persistently",
 			.text = arena_format(arena,
 				"Most of it for %s: it causes %s of waiting, summed over the others, and is "
-				"last in %.1f%% of the collectives; its layers, input and launches do not "
-				"take longer than elsewhere in most iterations",
+				"last in %.1f%% of the collectives; %s",
 				name, print_time(arena, most_ns),
 				100 * (double)list->balance.ranks[most].last_count /
-					(double)list->balance.collective_count),
-			.advice = "check for batches of different work, host pauses and other jobs on the "
-				  "machines",
+					(double)list->balance.collective_count,
+				late.text
+					? late.text
+					: "its layers, input and launches do not take longer than elsewhere in "
+					  "most iterations"),
+			.advice = late.advice ? late.advice
+					      : "check for batches of different work, host pauses and other "
+						"jobs on the machines",
 			.worker = SIZE_MAX,
 			.gain_ns = all_ns,
 			.lost_ns = all_ns});

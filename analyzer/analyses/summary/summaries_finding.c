@@ -162,14 +162,15 @@ static void add_idle(struct summaries *job, struct finding_list *list)
 	bool absent = list->step.ranks < list->step.world || !job->meeting_count;
 
 	add_input(job, list);
-	finding_add_idle(list, FINDING_LAUNCH, FINDING_LIKELY,
+	finding_add_idle(list, FINDING_LAUNCH, FINDING_LIKELY, NULL,
 		"The GPUs have no work; whether a call blocks the host meanwhile is not in summaries", NULL,
 		least_of(job, PHASE_IDLE_LAUNCH, false));
-	finding_add_idle(list, FINDING_LATENCY, FINDING_LIKELY,
+	finding_add_idle(list, FINDING_LATENCY, FINDING_LIKELY, NULL,
 		"Latency between kernels, or a stream waits for another", NULL,
 		least_of(job, PHASE_IDLE_QUEUE, false));
 	if (job->worker_count > 1)
 		finding_add_idle(list, FINDING_COMMUNICATION, absent ? FINDING_WEAK : finding_measured(list),
+			NULL,
 			absent ? "Waiting for other ranks may be part of it, and how much is unknown"
 			       : "Waiting for the last rank, as sampled, is not counted",
 			NULL, least_of(job, PHASE_COMMUNICATION, true));
