@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""What is said of jobs whose trouble is known: conclusions.py PMANALYZE. Each case is a made-up job (jobs.py) of the shape of a
+public report, with the words that its first finding must have, those that must not appear at all, and how sure the finding may be.
+"""
+import os
+import subprocess
+import sys
+import tempfile
+
+import jobs
+
+PMANALYZE = os.path.abspath(sys.argv[1])
+
+
+def host(duration):
+    """In no call, and nothing says where."""
+    def pause(rank):
+        rank.host += duration
+    return pause
+
+
+def frame(name, duration, category="python_function"):
+    return lambda rank: rank.pause(name, duration, category)
+
+
+def retry(rank):
+    """PyTorch's allocator finds no memory, gives back what it keeps, and asks again."""
+    begin = rank.host
+    rank.call("cudaFree", 12000)
+    rank.call("cudaMalloc", 7500)
+    rank.operator("aten::empty_strided", begin)
+
+
+def items(rank):
+    for _ in range(3):
+        rank.synchronize("aten::item")
+        rank.host += 1500
+
+
+def on(which, place, what, steps=lambda step: True):
+    return lambda rank, step: [(place, what)] if rank == which and steps(step) else []
+
+
+COLLECT = "<built-in function collect>"
+SAVE = "torch/serialization.py(800): save"
+ITEM = "dataset.py(31): __getitem__"
+NEVER = ["launch-bound", "CPU affinity"]
+
+# name, disturbance, what else the job has, words of the first finding in this order, words nowhere, its strength
+CASES = [
+    ("nothing", lambda rank, step: [], {}, ["Communication is not hidden"], ["Straggler", "Ranks wait"], "Strong"),
+    ("allocator retries on one rank", on(1, "backward", retry), {},
+     ["Straggler rank 1: the host is blocked in", "cudaFree", "aten::empty_strided", "expandable_segments"],
+     NEVER + ["slow input"], "Strong"),
+    ("the same before the first computation", on(1, "copied", retry), {},
+     ["Straggler rank 1: the host is blocked in", "cudaFree", "expandable_segments"], NEVER + ["slow input"], "Strong"),
+    ("allocator retries alone", on(0, "backward", retry), {"ranks": 1},
+     ["The host is blocked in cudaMalloc", "expandable_segments"], NEVER, "Strong"),
+    ("allocator retries on all ranks", lambda rank, step: [("backward", retry)], {},
+     ["The host is blocked in cudaMalloc", "expandable_segments"], NEVER + ["Straggler"], "Strong"),
+    ("garbage collection on one rank", on(2, "forward", frame(COLLECT, 9000)), {},
+     ["Straggler rank 2: the host pauses: garbage collection", "gc.disable()"], NEVER, "Strong"),
+    ("the profiler's own word for it", on(2, "forward", frame("Python GC", 9000, "user_annotation")), {},
+     ["Straggler rank 2: the host pauses: garbage collection", "Python GC"], NEVER, "Strong"),
+    ("garbage collection in turn", lambda rank, step: [("forward", frame(COLLECT, 40000))] if step * 7 % 4 == rank else [], {},
+     ["none is late persistently", "garbage collection", "gc.disable()"], NEVER, "Likely"),
+    ("garbage collection on all ranks", lambda rank, step: [("forward", frame(COLLECT, 9000))], {},
+     ["The hosts pause: garbage collection", "gc.disable()"], NEVER, "Strong"),
+    ("a pause that nothing names", on(2, "forward", host(9000)), {},
+     ["Straggler rank 2: the host pauses", "with_stack=True"], ["launch-bound", "garbage"], "Strong"),
+    ("a slow loader", on(3, "load", frame(ITEM, 15000)), {},
+     ["Straggler rank 3: slow input", ITEM, "num_workers"], NEVER, "Strong"),
+    ("a slow loader behind the update", on(3, "updated", frame(ITEM, 15000)), {},
+     ["Straggler rank 3: slow input", ITEM, "num_workers"], NEVER, "Strong"),
+    ("the same without frames", on(3, "updated", host(15000)), {},
+     ["Straggler rank 3: slow input", "the trace does not tell which"], NEVER, "Likely"),
+    ("a checkpoint each step", on(0, "updated", frame(SAVE, 15000)), {},
+     ["Straggler rank 0: the host pauses: saving a checkpoint", SAVE, "async_save"], NEVER + ["slow input"], "Strong"),
+    ("a checkpoint each sixth step", on(0, "updated", frame(SAVE, 150000), lambda step: step % 6 == 5), {},
+     ["Most of it for rank 0", "saving a checkpoint", "async_save"], NEVER, "Likely"),
+    ("a checkpoint in one step of fourteen", on(0, "updated", frame(SAVE, 150000), lambda step: step == 7), {"steps": 14},
+     ["of 13 iterations take over", "the other ranks wait for rank 0", "saving a checkpoint", "async_save"], NEVER, "Likely"),
+    (".item() on one rank", on(1, "forward", items), {},
+     ["Straggler rank 1: the host waits for its device more often, in cudaStreamSynchronize", "aten::item", "item()) later"],
+     NEVER, "Likely"),
+]
+
+
+def findings(text):
+    """The findings, each in one line."""
+    found = []
+    for line in text[text.index("\nFindings\n"):text.index("\nMean time of")].split("\n")[2:]:
+        if line[:1].isdigit():
+            found.append(line)
+        elif found:
+            found[-1] += " " + line.strip()
+    return found
+
+
+def in_order(text, words):
+    for word in words:
+        if word not in text:
+            return word
+        text = text[text.index(word) + len(word):]
+    return None
+
+
+def judge(case, folder):
+    name, disturb, more, words, never, strength = case
+    jobs.write(folder, disturb=disturb, **more)
+    result = subprocess.run([PMANALYZE, "report", folder], capture_output=True, check=False, text=True)
+    if result.returncode != 0:
+        return [f"{name}: exit status {result.returncode}: {result.stderr}"]
+    found = findings(result.stdout)
+    first = found[0] if found else ""
+    missing = in_order(first, words)
+    wrong = [f"{name}: no \"{missing}\" in: {first}"] if missing else []
+    wrong += [f"{name}: \"{word}\" in: {line}" for word in never for line in found if word in line]
+    return wrong + ([] if f". {strength}: " in first else [f"{name}: not {strength}: {first}"])
+
+
+def main():
+    wrong = []
+    with tempfile.TemporaryDirectory() as scratch:
+        for number, case in enumerate(CASES):
+            wrong += judge(case, os.path.join(scratch, str(number)))
+    print("\n".join(wrong + [f"{len(CASES)} jobs, {len(wrong)} wrong"]))
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

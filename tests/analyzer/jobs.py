@@ -1,0 +1,139 @@
+"""Traces of made-up training jobs as Kineto writes them, of the shape that public bug reports have: jobs.write(folder, ranks, steps, ...).
+
+A rank is a host thread that enqueues work, a stream that computes, and a stream of NCCL. A step reads a batch, copies it, goes forward
+and backward through its layers, reduces the gradients in buckets while the backward pass goes on, updates, and reads the loss. What
+disturbs a rank is a function of rank and step that answers a list of (place, what): see PLACES. All times are in microseconds.
+"""
+import gzip
+import json
+import os
+import random
+
+PLACES = ("load", "copied", "forward", "backward", "updated")  # before what the host is disturbed; `updated`: after the update
+LAYERS, BUCKETS = 6, 2
+FORWARD, UPDATE, COPY = 800.0, 300.0, 200.0
+LAUNCH = 6.0
+
+
+class Rank:
+    """What one rank did: its events, and when its host and streams are free."""
+
+    def __init__(self, rank, ranks):
+        self.rank, self.ranks = rank, ranks
+        self.host = self.compute = self.network = 1_000_000.0
+        self.events, self.correlation = [], 0
+        self.device = {"device": rank, "context": 1}
+
+    def event(self, category, name, begin, duration, track, **arguments):
+        self.events.append({"ph": "X", "cat": category, "name": name, "pid": 9000 if track < 100 else self.rank,
+                            "tid": track, "ts": round(begin, 3), "dur": round(duration, 3), "args": arguments})
+
+    def call(self, name, duration):
+        self.correlation += 1
+        self.event("cuda_runtime", name, self.host, duration, 1, correlation=self.correlation, cbid=211)
+        self.host += duration
+        return self.correlation
+
+    def operator(self, name, begin, **arguments):
+        self.event("cpu_op", name, begin, self.host - begin + 1, 1, **arguments)
+        self.host += 1
+
+    def kernel(self, name, duration, category="kernel", call="cudaLaunchKernel", after=0.0):
+        number = self.call(call, LAUNCH)
+        begin = max(self.compute, self.host + 2, after)
+        self.compute = begin + duration
+        self.event(category, name, begin, duration, 107, stream=7, correlation=number, **self.device)
+
+    def layer(self, name, sequence, duration, kernel):
+        begin = self.host
+        self.host += 3
+        self.kernel(kernel, duration)
+        self.operator(name, begin, **{"Sequence number": sequence, "Fwd thread id": 0, "Input Dims": [[64, 512], [512, 512]]})
+
+    def synchronize(self, operator):
+        """The host waits for what is enqueued, as .item() does."""
+        begin = self.host
+        self.kernel("Memcpy DtoH (Device -> Pageable)", 2, "gpu_memcpy", "cudaMemcpyAsync")
+        self.call("cudaStreamSynchronize", max(self.compute - self.host, 0) + 3)
+        self.operator(operator, begin)
+
+    def pause(self, name, duration, category="python_function"):
+        self.event(category, name, self.host, duration, 1)
+        self.host += duration
+
+
+def apply(rank, disturbances, place):
+    for where, what in disturbances:
+        if where == place:
+            what(rank)
+
+
+def until_exchange(rank, step, disturbances, jitter):
+    """A step as far as no other rank matters; answers when each bucket's gradients are ready."""
+    ready = []
+
+    apply(rank, disturbances, "load")
+    begin = rank.host
+    rank.host += 50
+    rank.event("user_annotation", "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", begin, 50, 1)
+    begin = rank.host
+    rank.kernel("Memcpy HtoD (Pinned -> Device)", COPY, "gpu_memcpy", "cudaMemcpyAsync")
+    rank.operator("aten::to", begin)
+    apply(rank, disturbances, "copied")
+    for layer in range(LAYERS):
+        if layer == LAYERS // 2:
+            apply(rank, disturbances, "forward")
+        rank.layer("aten::addmm", 1000 * step + layer, FORWARD * jitter(), "ampere_sgemm_128x64_tn")
+    for layer in reversed(range(LAYERS)):
+        if layer == LAYERS // 2:
+            apply(rank, disturbances, "backward")
+        rank.layer("autograd::engine::evaluate_function: AddmmBackward0", 1000 * step + layer, 2 * FORWARD * jitter(),
+                   "ampere_sgemm_64x64_nt")
+        if layer % (LAYERS // BUCKETS) == 0:
+            ready.append((rank.compute, rank.call("cudaLaunchKernel", LAUNCH), rank.host))
+    return ready
+
+
+def exchange(ranks, ready, step, bytes_each, network):
+    """All-reduces, one bucket after the other: none moves before the last rank has its gradients."""
+    for bucket in range(BUCKETS):
+        begins = [max(rank.network, ready[i][bucket][0], ready[i][bucket][2]) for i, rank in enumerate(ranks)]
+        end = max(begins) + network(step)
+        for rank, begin, row in zip(ranks, begins, ready):
+            rank.event("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", begin, end - begin, 120,
+                       stream=20, correlation=row[bucket][1], **rank.device, **{"Collective name": "allreduce", "In msg nelems": bytes_each // 4,
+                       "Out msg nelems": bytes_each // 4, "dtype": "Float", "Group size": len(ranks), "Process Group Name": "0",
+                       "Process Group Ranks": str(list(range(len(ranks))))})
+            rank.network = end
+
+
+def finish(rank, disturbances, jitter):
+    begin = rank.host
+    rank.kernel("void at::native::multi_tensor_apply_kernel<AdamFunctor>()", UPDATE * jitter(), after=rank.network)
+    rank.event("user_annotation", "Optimizer.step#AdamW.step", begin, rank.host - begin + 1, 1)
+    rank.host += 1
+    rank.synchronize("aten::item")
+    apply(rank, disturbances, "updated")
+
+
+def write(folder, ranks=4, steps=12, disturb=lambda rank, step: [], only=None, seed=1, bytes_each=4_000_000, network=lambda step: 300.0):
+    """Writes rank-N.json.gz of all ranks, or of those in `only`."""
+    jitter = random.Random(seed)
+    made = [Rank(rank, ranks) for rank in range(ranks)]
+    for step in range(steps):
+        begins = [rank.host for rank in made]
+        plans = [disturb(rank.rank, step) for rank in made]
+        ready = [until_exchange(rank, step, plan, lambda: jitter.gauss(1, 0.003)) for rank, plan in zip(made, plans)]
+        if ranks > 1:
+            exchange(made, ready, step, bytes_each, network)
+        for rank, plan, begin in zip(made, plans, begins):
+            finish(rank, plan, lambda: jitter.gauss(1, 0.003))
+            rank.event("user_annotation", f"ProfilerStep#{step + 10}", begin, rank.host - begin, 1)
+    os.makedirs(folder, exist_ok=True)
+    for rank in made:
+        if only is None or rank.rank in only:
+            text = json.dumps({"schemaVersion": 1, "deviceProperties": [{"id": rank.rank, "name": "NVIDIA A100-SXM4-80GB"}],
+                               "distributedInfo": {"backend": "nccl", "rank": rank.rank, "world_size": ranks},
+                               "traceEvents": sorted(rank.events, key=lambda event: event["ts"])})
+            with gzip.open(os.path.join(folder, f"rank-{rank.rank}.json.gz"), "wt") as file:
+                file.write(text)
