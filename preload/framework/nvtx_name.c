@@ -1,5 +1,7 @@
 /*
- * A table of fixed size: a slot is filled once, its hash last, so that a look-up takes no lock. Nothing is allocated.
+ * Names in the order in which they came, and a table of fixed size from a hash to a name: a slot is filled
+ * once, after its name, so that a look-up takes no lock. Nothing is allocated; memory that no name needs is
+ * never touched.
  */
 #include "nvtx_name.h"
 
@@ -18,8 +20,8 @@
 #include "trace/intern.h"
 #include "trace/write.h"
 
-#define SLOTS 4096u
-#define FULL (SLOTS / 4 * 3)
+#define SLOTS (1u << 15)
+#define NAMES (SLOTS / 2) /* as many ranges as a trace has room for */
 #define DOMAINS 64u
 
 static struct nvtx_domain {
@@ -27,17 +29,19 @@ static struct nvtx_domain {
 } domains[DOMAINS];
 static _Atomic unsigned domain_count = 1;
 
-/* The first slot stays empty: number 0 is none. */
 static struct nvtx_string {
-	_Atomic uint64_t hash;   /* of domain and text; 0: free */
 	_Atomic uint32_t number; /* of its PM_ENTRY_RANGE; 0: not written yet */
 	uint32_t color;
 	uint16_t domain;
 	bool is_ignored;
 	unsigned char variants; /* of a stem: texts that differ from it in their numbers */
 	char text[PMH_TEXT_BYTES];
-} names[SLOTS];
-static unsigned name_count;
+} names[NAMES];
+static unsigned name_count = 1; /* the first is none */
+
+/* The hash of a name's domain and text, but for the lowest bits, which are the name's number; 0: free. */
+#define NUMBER_MASK ((uint64_t)UINT16_MAX)
+static _Atomic uint64_t slots[SLOTS];
 static pmh_lock lock = ATOMIC_FLAG_INIT;
 
 struct wanted {
@@ -53,39 +57,44 @@ static uint64_t hash_of(const struct wanted *w)
 }
 
 /* The slot of a hash, or the free one where it would be. */
-static unsigned slot_of(uint64_t hash)
+static _Atomic uint64_t *slot_of(uint64_t hash)
 {
 	for (unsigned i = (unsigned)(hash >> 40) % SLOTS;; i = (i + 1) % SLOTS) {
-		const uint64_t there = atomic_load_explicit(&names[i].hash, memory_order_acquire);
+		const uint64_t there = atomic_load_explicit(&slots[i], memory_order_acquire);
 
-		if (i > 0 && (there == hash || there == 0))
-			return i;
+		if (there == 0 || ((there ^ hash) & ~NUMBER_MASK) == 0)
+			return &slots[i];
 	}
 }
 
-static bool is_taken(unsigned slot)
+/* 0: it is new. */
+static unsigned number_in(_Atomic uint64_t *slot)
 {
-	return atomic_load_explicit(&names[slot].hash, memory_order_relaxed) != 0;
+	return (unsigned)(atomic_load_explicit(slot, memory_order_acquire) & NUMBER_MASK);
 }
 
-/* Under the lock. The slot; 0: they are full. */
+static unsigned found(const struct wanted *w)
+{
+	return number_in(slot_of(hash_of(w)));
+}
+
+/* Under the lock. 0: there are too many. */
 static unsigned keep(const struct wanted *w)
 {
 	const uint64_t hash = hash_of(w);
-	const unsigned slot = slot_of(hash);
-	struct nvtx_string *name = &names[slot];
+	_Atomic uint64_t *slot = slot_of(hash);
+	struct nvtx_string *name = &names[name_count];
 
-	if (is_taken(slot))
-		return slot;
-	if (name_count == FULL)
+	if (number_in(slot))
+		return number_in(slot);
+	if (name_count == NAMES)
 		return 0;
-	name_count++;
 	memcpy(name->text, w->text, w->text_bytes + 1);
 	name->domain = (uint16_t)w->domain;
 	name->color = w->color;
 	name->is_ignored = strncmp(w->text, "XlaPass", 7) == 0;
-	atomic_store_explicit(&name->hash, hash, memory_order_release);
-	return slot;
+	atomic_store_explicit(slot, (hash & ~NUMBER_MASK) | name_count, memory_order_release);
+	return name_count++;
 }
 
 /* Likewise: of a text with numbers, which may be one of too many; then it is its stem. */
@@ -93,40 +102,40 @@ static unsigned keep_variant(const struct wanted *w)
 {
 	char text[PMH_TEXT_BYTES];
 	struct wanted stem = *w;
-	unsigned slot;
+	unsigned of_all;
 
-	if (is_taken(slot_of(hash_of(w))) || pmh_nvtx_is_exact(w->text) || !pmh_nvtx_stem(text, w->text))
+	if (found(w) || pmh_nvtx_is_exact(w->text) || !pmh_nvtx_stem(text, w->text))
 		return keep(w);
 	stem.text = text;
 	stem.text_bytes = strlen(text);
-	slot = keep(&stem);
-	if (!slot || names[slot].variants == PMH_TEXT_VARIANTS)
-		return slot;
-	names[slot].variants++;
+	of_all = keep(&stem);
+	if (!of_all || names[of_all].variants == PMH_TEXT_VARIANTS)
+		return of_all;
+	names[of_all].variants++;
 	return keep(w);
 }
 
 static unsigned find(const struct wanted *w)
 {
-	unsigned slot = slot_of(hash_of(w));
+	unsigned number = found(w);
 
-	if (is_taken(slot))
-		return slot;
+	if (number)
+		return number;
 	pmh_acquire(&lock);
-	slot = keep_variant(w);
+	number = keep_variant(w);
 	pmh_release(&lock);
-	return slot;
+	return number;
 }
 
 static pmh_nvtx_name name_of(const struct wanted *w)
 {
 	const int saved_errno = errno;
-	const unsigned slot = w->text_bytes ? find(w) : 0;
+	const unsigned number = w->text_bytes ? find(w) : 0;
 
-	if (!slot && w->text_bytes)
+	if (!number && w->text_bytes)
 		pmh_lose(PM_LOSS_RANGES, 1);
 	errno = saved_errno;
-	return names[slot].is_ignored ? 0 : (pmh_nvtx_name)slot;
+	return names[number].is_ignored ? 0 : (pmh_nvtx_name)number;
 }
 
 pmh_nvtx_name pmh_nvtx_name_of(unsigned domain, uint32_t color, const char *text)
@@ -333,7 +342,6 @@ uint32_t pmh_nvtx_number(pmh_nvtx_name name)
 void pmh_nvtx_names_forget(void)
 {
 	pmh_lock_forget(&lock);
-	for (unsigned i = 0; name_count && i < SLOTS; i++)
-		if (is_taken(i))
-			atomic_store_explicit(&names[i].number, 0, memory_order_relaxed);
+	for (unsigned i = 1; i < name_count; i++)
+		atomic_store_explicit(&names[i].number, 0, memory_order_relaxed);
 }

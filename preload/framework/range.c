@@ -4,7 +4,7 @@
  * Texts that programs make may have counters in them, and each would be a range of its own. "layer1" and
  * "layer2" are worth telling apart, step 4711 and step 4712 are not. So of texts that differ in their digits
  * alone the first ones have an entry each, and the others one together, without their digits; the number
- * behind PyTorch's own "ProfilerStep#" is always cut off.
+ * after PyTorch's own "ProfilerStep#" is always cut off. NVTX's texts come so already (nvtx_name.c).
  */
 #include "range.h"
 
@@ -76,8 +76,8 @@ static void cut_name(enum pm_range_scope scope, const char *name, char cut[NAME_
 	cut[length] = 0;
 	if (strncmp(name, step, sizeof step - 1) == 0)
 		cut[sizeof step - 1] = 0;
-	else if ((scope == PM_RANGE_USER || scope == PM_RANGE_NVTX) && !pmh_string_found(cut) &&
-		 find_stem(cut, stem) && are_too_many(stem))
+	else if (scope == PM_RANGE_USER && !pmh_string_found(cut) && find_stem(cut, stem) &&
+		 are_too_many(stem))
 		memcpy(cut, stem, sizeof stem);
 }
 

@@ -34,17 +34,16 @@ static void xla(void)
 	struct attributes program = {3, 48, 0, 0, 0, 0, 0, 0, 3, NULL};
 	char text[120];
 
-	for (unsigned i = 0; i < 5000; i++) {
+	for (unsigned i = 0; i < 20000; i++) {
 		snprintf(text, sizeof text, "add.%u.clone = f32[] add(a, b) # no. x%u", i, i);
 		nvtx_register(NULL, text);
 	}
 	program.message = nvtx_register(NULL, "XlaModule:#hlo_module=jit_step,program_id=29#");
 	nvtx_push_with(NULL, &program);
-	for (unsigned i = 0; i < 100; i++) {
+	for (unsigned i = 0; i < 5000; i++) { /* as a net of some thirty blocks has */
 		snprintf(text, sizeof text, "Thunk:#name=jit(step)/jvp(Net)/fc_%u/dot,hlo_op=fusion.%u,unique_hlo_op_id=2276#", i, i);
 		nvtx_push(text);
-		if (i >= 98)
-			work();
+		work();
 		nvtx_pop();
 	}
 	nvtx_pop();
@@ -153,7 +152,7 @@ static void many(void)
 		nvtx_push(text);
 		nvtx_pop();
 	}
-	for (int i = 0; i < 10000; i++) {
+	for (int i = 0; i < 20000; i++) {
 		snprintf(text, sizeof text, "%c%c%c%c", 'a' + i / 1000, 'a' + i / 100 % 10, 'a' + i / 10 % 10,
 			'a' + i % 10);
 		nvtx_push(text);

@@ -13,16 +13,34 @@ static unsigned depth;
 static uint32_t last_thread;
 static uint64_t last_ticks;
 
+/* Entries by number, as there may be thousands. */
+static const void *ranges[1 << 17], *strings[1 << 17];
+
+static void keep(const void *body, size_t body_bytes, void *data)
+{
+	const uint32_t *number = body;
+
+	(void)body_bytes;
+	((const void **)data)[*number] = body;
+}
+
+static const char *string_of(uint32_t number)
+{
+	const struct pm_entry_string *string = strings[number];
+
+	return string ? string->text : "";
+}
+
 static const char *name_of(uint32_t number)
 {
 	static char text[512];
-	const struct pm_entry_range *range = peek_numbered(&trace, PM_ENTRY_RANGE, number);
+	const struct pm_entry_range *range = ranges[number];
 	int n;
 
 	if (!range || range->scope != PM_RANGE_NVTX)
 		return "?";
-	n = snprintf(text, sizeof text, "%s%s%s", range->domain ? peek_string(&trace, range->domain) : "",
-		range->domain ? ": " : "", peek_string(&trace, range->name));
+	n = snprintf(text, sizeof text, "%s%s%s", range->domain ? string_of(range->domain) : "",
+		range->domain ? ": " : "", string_of(range->name));
 	if (range->color)
 		snprintf(text + n, sizeof text - (size_t)n, " %08x", range->color);
 	return text;
@@ -79,6 +97,8 @@ int main(int argc, char **argv)
 	if (argc != 2)
 		return 2;
 	trace = peek_open(argv[1]);
+	peek_entries(&trace, PM_ENTRY_RANGE, keep, ranges);
+	peek_entries(&trace, PM_ENTRY_STRING, keep, strings);
 	peek_records_and_ranges(&trace, show_call, show_range, NULL);
 	return 0;
 }
