@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """The share of device time with phase and layer right in JAX's programs, by program, version of JAX and modelled GPU.
 
-    jax_matrix.py BUILD OUT --jax VERSION=PYTHON... [--gpu GPU]... [--only NAME]... [--again] [--table] [--hold]
+    jax_matrix.py BUILD OUT --jax VERSION=PYTHON... [--gpu GPU]... [--source FILE] [--only NAME]... [--again] [--keep] [--table] [--hold]
 
-Each program of tests/jax/nets.py runs on softgpu under BUILD/bin/pmrun, and XLA writes what it compiled (--xla_dump_to). The truth is
+Each program of tests/jax/nets.py (FILE: of that one, --only says which) runs on softgpu under BUILD/bin/pmrun, and XLA writes what it compiled (--xla_dump_to). The truth is
 the flow of data through that text, without a name of the program's but its arguments': forward is what the loss needs, update what
 needs the optimizer's state, backward the rest; what is both is not judged, and what is made ahead of the loss for the backward pass may be either. The layers of an instruction are those whose weights it
 reads, through copies and transpositions, or whose gradient it makes; of others the layer is not judged. The calls of an iteration, as
@@ -365,7 +365,7 @@ def execute(program, python, gpu, options, run):
         shutil.rmtree(path, ignore_errors=True)
     values = dict(os.environ, PYTHONDONTWRITEBYTECODE="1", SOFTGPU_DEVICES="2", PMHOOK_DEVICE="cupti",
                   XLA_FLAGS="--xla_dump_to=%s.dump --xla_dump_hlo_as_text" % run)
-    command = [options.build + "/bin/pmrun", "-q", "--softgpu=" + gpu, "-o", run, "--", python, SOURCE + "/tests/jax/nets.py", program, str(STEPS)]
+    command = [options.build + "/bin/pmrun", "-q", "--softgpu=" + gpu, "-o", run, "--", python, options.source, program, str(STEPS)]
     done = subprocess.run(command, capture_output=True, text=True, env=values, stdin=subprocess.DEVNULL)
     return None if done.returncode == 0 else (done.stdout + done.stderr).strip()[-200:] or "status %d" % done.returncode
 
@@ -422,6 +422,7 @@ def arguments():
         parser.add_argument(name, action="append", default=[])
     for name in ("--again", "--table", "--hold", "--keep"):
         parser.add_argument(name, action="store_true")
+    parser.add_argument("--source", default=SOURCE + "/tests/jax/nets.py")
     options = parser.parse_args()
     options.build, options.out = os.path.abspath(options.build), os.path.abspath(options.out)
     options.gpu = options.gpu or ["a100", "h200"]
