@@ -34,6 +34,14 @@ bool framework_begins_pass(const struct timeline_range_name *name)
 	       (begins_with(name->name, "DistributedDataParallel.forward") || begins_with(name->name, FSDP));
 }
 
+bool framework_is_within(const char *module, const char *outer)
+{
+	const size_t length = outer ? strlen(outer) : 0;
+
+	return module && outer && strncmp(module, outer, length) == 0 &&
+	       (module[length] == 0 || module[length] == '.');
+}
+
 /* ---- which modules have parameters ---- */
 
 static int compare_texts(const void *left, const void *right)

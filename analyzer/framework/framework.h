@@ -71,4 +71,7 @@ bool framework_begins_pass(const struct timeline_range_name *name);
 /* Whether the framework was asked all the time between two moments. */
 bool framework_was_asked(const struct framework *framework, int64_t begin_ns, int64_t end_ns);
 
+/* Is a module another one or within it? By their paths; NULL is within none. */
+bool framework_is_within(const char *module, const char *outer);
+
 #endif

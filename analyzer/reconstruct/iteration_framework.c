@@ -137,23 +137,45 @@ static int64_t next_begin(const struct steps *steps, uint32_t step)
 	return INT64_MAX;
 }
 
+/* Figures at the start of the next pass, in the module that it begins with: those are no part of the step
+ * before. An average of the weights that a module's own function makes changes them in place. */
+static void cut_figures(
+	struct steps *steps, struct framework *framework, const uint32_t *calls, uint32_t next)
+{
+	const struct framework_word pass = framework_word(framework, next);
+
+	while (steps->tail_count) {
+		const struct framework_word word = framework_word(framework, calls[steps->tail_count - 1]);
+
+		if (word.in_place || !framework_is_within(pass.module, word.module))
+			return;
+		steps->tail_count--;
+	}
+}
+
 /* The computations after a step up to what belongs to the next one. */
 static void take_tail(struct steps *steps, struct framework *framework, uint32_t step, size_t position)
 {
 	const struct iteration_finder *finder = steps->finder;
 	const int64_t limit_ns = next_begin(steps, step);
+	uint32_t *calls = NULL; /* of the tail */
+	size_t count = 0, room = 0;
 
 	steps->tail_count = 0;
 	for (; position < finder->worker->call_count; position++) {
 		if (iteration_call_at(finder, position).begin_ns >= limit_ns)
-			return;
+			break;
 		if (!iteration_is_core(finder, position))
 			continue;
-		if (!follows(framework, finder->worker->calls[position]))
-			return;
+		if (!follows(framework, finder->worker->calls[position])) {
+			cut_figures(steps, framework, calls, finder->worker->calls[position]);
+			break;
+		}
 		*MEM_PUSH(steps->tail, steps->tail_count, steps->tail_room) =
 			iteration_operation_at(finder, position)->key;
+		*MEM_PUSH(calls, count, room) = finder->worker->calls[position];
 	}
+	free(calls);
 }
 
 /* The same after every step: that of the last one of which the framework was asked is taken. */

@@ -73,11 +73,8 @@ static void find_anchors(struct asking *a)
 /* Is it in the module of the forward pass that begins after it, or around that? */
 static bool leads(const struct asking *a, uint32_t step)
 {
-	const char *module = a->words[step].module;
-	const char *next = a->next[step] == GRAPH_NONE ? NULL : a->words[a->next[step]].module;
-	const size_t length = module ? strlen(module) : 0;
-
-	return module && next && strncmp(module, next, length) == 0 && (next[length] == 0 || next[length] == '.');
+	return a->next[step] != GRAPH_NONE &&
+	       framework_is_within(a->words[a->next[step]].module, a->words[step].module);
 }
 
 static int compare_texts(const void *left, const void *right)
@@ -199,9 +196,10 @@ static enum layer_pass pass_of(const struct asking *a, uint32_t step)
 			return LAYER_AFTER;
 		if (!word->module && is_first_gradient(a, step))
 			return LAYER_BACKWARD;
-		if (!a->evaluates[step] &&
-			((a->before[step] == IN_FORWARD && (a->behind[step] == IN_FORWARD || a->ahead[step])) ||
-				(word->creates && (a->before[step] == IN_FORWARD || leads(a, step)))))
+		if (!a->evaluates[step] && ((a->before[step] == IN_FORWARD &&
+						    (a->behind[step] == IN_FORWARD || a->ahead[step])) ||
+						   (word->creates && a->before[step] == IN_FORWARD) ||
+						   ((word->creates || !word->in_place) && leads(a, step))))
 			return LAYER_FORWARD;
 		return a->goes_back || !word->module ? LAYER_EVALUATION : LAYER_FORWARD;
 	case FRAMEWORK_AGAIN:

@@ -102,6 +102,21 @@ static const struct row eager_rows[] = {
 	OPERATOR("aten::relu_", "net.1", NONE, PHASE_OTHER, NULL, LAYER_RULE_NO_GRADIENTS),
 };
 
+/* A figure of the input without gradients begins a module's own forward, in the place of the average of the
+ * weights that the module has changed after the step before. */
+static const struct row figure_rows[] = {
+	OPERATOR("aten::amax", "net", NONE, FORWARD("net.0")),
+	OPERATOR("aten::linear", "net.0", 1, FORWARD("net.0")),
+	OPERATOR("aten::mse_loss", NULL, 2, FORWARD("net.0")),
+	OPERATOR("aten::detach", NULL, 3, FORWARD("net.0")),
+	NODE("MseLossBackward0", 2, BACKWARD("net.0")),
+	NODE("AddmmBackward0", 1, BACKWARD("net.0")),
+	USER("Optimizer.step#SGD.step"),
+	{MAIN, LAUNCHES, 0, NULL, NULL, NONE, UPDATE},
+	{MAIN, END, 0, NULL, NULL, NONE, UPDATE},
+	OPERATOR("aten::lerp_", "net", NONE, UPDATE),
+};
+
 /* A layer whose parameters are gathered before it, with a table from the host; gradients that are sent. */
 static const struct row sharded_rows[] = {
 	OPERATOR("aten::linear", "net.0", 1, FORWARD("net.0")),
@@ -309,6 +324,7 @@ static void check_with_step(const char *what, const struct row *rows, uint32_t c
 int main(void)
 {
 	check_program("eager", eager_rows, sizeof(eager_rows) / sizeof(*eager_rows));
+	check_program("figure", figure_rows, sizeof(figure_rows) / sizeof(*figure_rows));
 	check_with_step("sharded", sharded_rows, sizeof(sharded_rows) / sizeof(*sharded_rows));
 	check_with_step("compiled", compiled_rows, sizeof(compiled_rows) / sizeof(*compiled_rows));
 	return check_end();

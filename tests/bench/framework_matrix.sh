@@ -8,6 +8,7 @@ set -eu
 build=$(cd "${1:?usage: framework_matrix.sh BUILD [OPTION]...}" && pwd)
 shift
 here=$(cd "$(dirname "$0")" && pwd)
+SOURCE=$(cd "$here/../.." && pwd)
 version() { "$1" -c 'import importlib.metadata; print(".".join(importlib.metadata.version("torch").split(".")[:2]))'; }
 
 . "$here/../pytorch/find_torch.sh"
