@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAST_RUNS = 3 };
+enum { BASELINE_LEAST = 3 };
 #define FORMAT_KEY "pmhook_baseline"
 #define FORMAT_VERSION 1
 
@@ -221,9 +221,9 @@ static double judge_time(struct baseline_run *const *runs, size_t count, const s
 		means.other += time(&new_runs[i]) / (double)new_count;
 	means.deviation = sqrt(spread.variance) * means.base;
 	against->by_name = named.freedom >= 2;
-	if (count >= LEAST_RUNS)
+	if (count >= BASELINE_LEAST)
 		slower_by_means(&means, allowed, slower);
-	return count >= LEAST_RUNS ? sqrt(spread.variance) : NAN;
+	return count >= BASELINE_LEAST ? sqrt(spread.variance) : NAN;
 }
 
 void baseline_judge(const struct baseline *baseline, const struct baseline_run *runs, size_t count,
