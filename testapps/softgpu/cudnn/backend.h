@@ -402,6 +402,7 @@ struct sg_graph_tensor {
 	bool is_virtual, is_by_value, is_read, is_written;
 	bool is_added_to;  /* the step that writes it reads it first */
 	bool is_in_place;  /* steps use the caller's memory; else the scratch memory at `at` */
+	bool is_ignored;   /* operations read it times zero alone: callers may pass NULL, steps see zeros */
 	bool has_constant; /* by value, and known when the graph was made */
 	unsigned char constant[8];
 	int ragged; /* the tensor of the offsets at which its sequences begin; -1: none */

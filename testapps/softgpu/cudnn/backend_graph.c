@@ -150,6 +150,13 @@ static int find_tensor(struct sg_build *build, const struct sg_body *body)
 	return offsets < 0 ? -1 : i;
 }
 
+/* TensorFlow's convolutions have a second summand with a factor of zero where the model has none. */
+static bool is_times_zero(const struct sg_body *op, int role)
+{
+	return op->kind->type == CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR && role == SG_POINTWISE_OP_B &&
+	       sg_body_real(op, SG_POINTWISE_OP_ALPHA2) == 0;
+}
+
 /* Notes which tensors an operation has, and which of them it writes. */
 static cudnnStatus_t find_tensors(struct sg_build *build, const struct sg_body *op, int number)
 {
@@ -168,7 +175,8 @@ static cudnnStatus_t find_tensors(struct sg_build *build, const struct sg_body *
 			return CUDNN_STATUS_BAD_PARAM;
 		step->tensor[role] = t;
 		if (!writes(op, role)) {
-			build->program->tensor[t].is_read = true;
+			*(is_times_zero(op, role) ? &build->program->tensor[t].is_ignored
+						  : &build->program->tensor[t].is_read) = true;
 		} else {
 			if (build->writer[t] >= 0)
 				return CUDNN_STATUS_BAD_PARAM;
@@ -177,6 +185,20 @@ static cudnnStatus_t find_tensors(struct sg_build *build, const struct sg_body *
 		}
 	}
 	return CUDNN_STATUS_SUCCESS;
+}
+
+/* After all operations: what another one reads or writes is there. */
+static void settle_ignored(struct sg_program *program)
+{
+	for (int t = 0; t < program->tensor_count; t++) {
+		struct sg_graph_tensor *tensor = &program->tensor[t];
+
+		tensor->is_ignored = tensor->is_ignored && !tensor->is_read && !tensor->is_written;
+		if (!tensor->is_ignored || !tensor->is_in_place)
+			continue;
+		tensor->is_in_place = false;
+		tensor->work = packed_like(&tensor->shape);
+	}
 }
 
 /* Whether all that the step reads has been written by then; is_done is by step. */
@@ -353,6 +375,7 @@ static cudnnStatus_t build_steps(
 	program->step_count = operations->count;
 	for (int s = 0; status == CUDNN_STATUS_SUCCESS && s < operations->count; s++)
 		status = find_tensors(build, operations->op[s], s);
+	settle_ignored(program);
 	for (int s = 0; status == CUDNN_STATUS_SUCCESS && program->status == CUDNN_STATUS_SUCCESS &&
 			s < operations->count;
 		s++)

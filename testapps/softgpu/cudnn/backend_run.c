@@ -239,8 +239,11 @@ static void run_job(void *arg)
 		sg_async_error(job->device, cudaErrorMemoryAllocation);
 		return;
 	}
-	for (int t = 0; t < job->tensor_count; t++)
+	for (int t = 0; t < job->tensor_count; t++) {
 		data[t] = tensor[t].is_in_place ? place[t].pointer : (void *)(scratch + tensor[t].at);
+		if (tensor[t].is_ignored)
+			memset(data[t], 0, (size_t)sg_shape_count(&tensor[t].work) * sizeof(float));
+	}
 	convert_all(tensor, job->tensor_count, place, data, false);
 	if (run_steps(job, tensor, place, data, scratch) != 0)
 		sg_async_error(job->device, cudaErrorUnknown);
@@ -276,7 +279,7 @@ static cudnnStatus_t find_place(
 	if (i == count)
 		return CUDNN_STATUS_BAD_PARAM;
 	if (pointers[i] == NULL)
-		return SG_STATUS_NULL_POINTER;
+		return tensor->is_ignored ? CUDNN_STATUS_SUCCESS : SG_STATUS_NULL_POINTER;
 	if (tensor->is_by_value)
 		memcpy(place->value, pointers[i], sg_type_bytes(tensor->shape.type));
 	else if (!is_aligned(tensor, pointers[i]))

@@ -242,6 +242,36 @@ static void test_pointwise_settings(void)
 	drop_tensor(&index);
 }
 
+/* What is added times zero need not be there: TensorFlow's convolutions pass NULL for it. Times one it must. */
+static void test_absent_summand(void)
+{
+	struct tensor x = make_4d(CUDNN_DATA_FLOAT, PACKED, 2, 3, 4, 5);
+	struct tensor z = make_4d(CUDNN_DATA_FLOAT, PACKED, 2, 3, 4, 5);
+	struct tensor y = make_4d(CUDNN_DATA_FLOAT, PACKED, 2, 3, 4, 5);
+	void *there = z.device;
+
+	case_name = "a summand times zero";
+	for (int alpha2 = 0; alpha2 < 2; alpha2++) {
+		descriptor op;
+
+		begin_graph();
+		z.device = alpha2 == 0 ? NULL : there;
+		op = pointwise_op(finalized(pointwise(CUDNN_POINTWISE_ADD)), graph_tensor('x', &x),
+			graph_tensor('z', &z), NULL, graph_tensor('y', &y));
+		set_float(op, CUDNN_ATTR_OPERATION_POINTWISE_ALPHA1, 2);
+		set_float(op, CUDNN_ATTR_OPERATION_POINTWISE_ALPHA2, (float)alpha2);
+		add_op(op);
+		run_graph();
+		for (int64_t i = 0; i < count_of(&x); i++)
+			*element(&y, i) = 2 * *element(&x, i) + alpha2 * *element(&z, i);
+		COMPARE(&y, 1e-6);
+	}
+	z.device = there;
+	drop_tensor(&x);
+	drop_tensor(&z);
+	drop_tensor(&y);
+}
+
 /* ---- products, reductions, reshapes ---- */
 
 /* c = gelu(a * b + bias), a batch in which one of b is used for several of a, and b and c lie transposed. */
@@ -501,6 +531,7 @@ int main(void)
 			test_gradient(CUDNN_POINTWISE_RELU_FWD + i, CUDNN_POINTWISE_RELU_BWD + i, true);
 	}
 	test_pointwise_settings();
+	test_absent_summand();
 	test_matmul(false, PACKED);
 	test_matmul(true, PACKED);
 	test_matmul(true, GAPS);
