@@ -1,5 +1,6 @@
 /* What PyTorch says: see framework.h. */
 #include "framework_private.h"
+#include "framework_tensorflow.h"
 #include "framework_xla.h"
 
 #include <stdlib.h>
@@ -170,6 +171,7 @@ struct framework *framework_read(const struct timeline *timeline, const struct t
 	framework_find_makers(f);
 	find_owners(f);
 	f->xla = xla_read(timeline, process);
+	f->tensorflow = tensorflow_read(timeline);
 	return f;
 }
 
@@ -181,6 +183,7 @@ void framework_free(struct framework *framework)
 	free(framework->numbered);
 	free(framework->owners);
 	xla_free(framework->xla);
+	tensorflow_free(framework->tensorflow);
 	free(framework->makes);
 	free(framework);
 }
@@ -351,5 +354,11 @@ struct framework_word framework_word(struct framework *framework, uint32_t call)
 
 	if (framework->xla && xla_word(framework->xla, call, range, &word))
 		return word;
+	if (framework->tensorflow && range != TIMELINE_NO_RANGE &&
+		tensorflow_word(framework->tensorflow, framework->ranges[range].name, &word)) {
+		/* a library's call is the product, kernels beside it change its operands' layout */
+		word.weighs &= timeline_function(framework->timeline, &item)->kind != PM_KIND_LAUNCH;
+		return word;
+	}
 	return framework_word_in(framework, range);
 }

@@ -25,7 +25,8 @@ struct framework {
 				TIMELINE_NO_RANGE: none */
 	const char **owners; /* modules that have parameters, in order of texts */
 	size_t owner_count, owner_room;
-	struct xla *xla; /* NULL: it says nothing */
+	struct xla *xla;               /* NULL: it says nothing */
+	struct tensorflow *tensorflow; /* NULL: so does it */
 	bool *makes; /* by range: the next operator of the thread has a greater number, so there is a node of
 			it */
 };

@@ -298,10 +298,62 @@ static void check_xla(void)
 	timeline_free(&timeline);
 }
 
+/* TensorFlow's operations, as its executor pushes them: in functions, a loop and a replica, with a layer in a layer, an
+ * optimizer, and a metric that writes variables too. */
+static void check_tensorflow(void)
+{
+#define CALLED "StatefulPartitionedCall/while/body/_12/"
+	static const struct {
+		const char *name;
+		enum framework_place place;
+		const char *module;
+	} rows[] = {
+		{CALLED "net/conv/Relu:_FusedConv2D", FRAMEWORK_FORWARD, "net/conv"},
+		{CALLED "replica_1/net/conv/Squeeze:Squeeze", FRAMEWORK_FORWARD, "net/conv"},
+		{CALLED "net/pool/MaxPool2d:MaxPool", FRAMEWORK_FORWARD, "net/pool"},
+		{CALLED "net/block/dense/Tensordot/MatMul:MatMul", FRAMEWORK_FORWARD, "net/block/dense"},
+		{CALLED "net/block/dense/BiasAdd:BiasAdd", FRAMEWORK_FORWARD, "net/block/dense"},
+		{CALLED "net/block/Add:AddV2", FRAMEWORK_FORWARD, "net/block"},
+		{CALLED "loss/Mean:Mean#from=x", FRAMEWORK_FORWARD, "loss"},
+		{CALLED "gradient_tape/loss/div:DivNoNan", FRAMEWORK_BACKWARD, "loss"},
+		{CALLED "gradient_tape/net/block/dense/Tensordot/MatMul/MatMul_1:MatMul", FRAMEWORK_BACKWARD,
+			"net/block/dense"},
+		{CALLED "gradient_tape/replica_1/net/conv/convolution/Conv2DBackpropFilter:Conv2DBackpropFilter",
+			FRAMEWORK_BACKWARD, "net/conv"},
+		{CALLED "adam/Sub_3:Sub", FRAMEWORK_UPDATE, NULL},
+		{CALLED "adam/AssignSubVariableOp:AssignSubVariableOp", FRAMEWORK_UPDATE, NULL},
+		{CALLED "adam/AssignSubVariableOp_1:AssignSubVariableOp", FRAMEWORK_UPDATE, NULL},
+		{CALLED "accuracy/AssignAddVariableOp:AssignAddVariableOp", FRAMEWORK_NO_GRADIENTS, NULL},
+		{CALLED "mul:Mul", FRAMEWORK_NO_GRADIENTS, NULL},
+	};
+#undef CALLED
+	enum { ROWS = sizeof(rows) / sizeof(*rows) };
+	struct program p;
+	struct timeline timeline;
+	struct framework *framework;
+	uint32_t calls[ROWS], user;
+
+	begin(&p);
+	for (size_t i = 0; i < ROWS; i++)
+		calls[i] = run(&p, MAIN, builder_nvtx(&p.builder, "TSL", rows[i].name), NONE, 0);
+	user = run(&p, MAIN, builder_nvtx(&p.builder, "mine", "net/conv:of mine"), NONE, 0);
+	builder_timeline(&p.builder, &timeline);
+	framework = framework_read(&timeline, &timeline.processes[0]);
+	CHECK(framework != NULL, "nothing is said");
+	for (size_t i = 0; i < ROWS; i++)
+		check_word(framework, calls[i], rows[i].place, rows[i].module, rows[i].name);
+	check_word(framework, user, FRAMEWORK_SILENT, NULL, "a range of the program's");
+	CHECK(framework_word(framework, calls[1]).owns && !framework_word(framework, calls[2]).owns,
+		"which modules own parameters");
+	framework_free(framework);
+	timeline_free(&timeline);
+}
+
 int main(void)
 {
 	check_step();
 	check_xla();
+	check_tensorflow();
 	check_again();
 	check_broken();
 	return check_end();

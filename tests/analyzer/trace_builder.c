@@ -196,6 +196,17 @@ uint32_t builder_range(struct builder *builder, enum pm_range_scope scope, const
 	return body.number;
 }
 
+uint32_t builder_nvtx(struct builder *builder, const char *domain, const char *name)
+{
+	struct pm_entry_range body = {.number = ++builder->counts[PM_ENTRY_RANGE],
+		.scope = PM_RANGE_NVTX,
+		.name = builder_string(builder, name),
+		.domain = builder_string(builder, domain)};
+
+	builder_entry(builder, PM_ENTRY_RANGE, &body, sizeof(body), "", 0);
+	return body.number;
+}
+
 void builder_in_range(struct builder *builder, uint32_t thread, uint64_t ticks, uint32_t range, uint32_t sequence,
 	uint16_t framework_thread)
 {

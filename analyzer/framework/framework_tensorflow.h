@@ -1,0 +1,21 @@
+/*
+ * What TensorFlow says of a process's calls: the operation that each was made for, by its path in the graph
+ * and its type, "sequential/dense/MatMul:MatMul", by the NVTX ranges that it pushes around each. Inside
+ * framework.c.
+ */
+#ifndef FRAMEWORK_FRAMEWORK_TENSORFLOW_H
+#define FRAMEWORK_FRAMEWORK_TENSORFLOW_H
+
+#include "framework.h"
+
+struct tensorflow;
+
+/* NULL: it says nothing. The timeline must stay. tensorflow_free frees it; NULL is fine. */
+struct tensorflow *tensorflow_read(const struct timeline *timeline);
+void tensorflow_free(struct tensorflow *tensorflow);
+
+/* Of what is called in a range of that name (in timeline.range_names). False: it is no operation of
+ * TensorFlow's. Modules are as long as the tensorflow is. */
+bool tensorflow_word(const struct tensorflow *tensorflow, uint32_t name, struct framework_word *word);
+
+#endif
