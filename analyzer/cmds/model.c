@@ -13,7 +13,7 @@
 struct model_options {
 	struct cmd_options common;
 	struct ssgd_question question;
-	bool layers, residuals;
+	bool layers, residuals, across;
 	bool asked; /* for the regression, by an option */
 };
 
@@ -128,6 +128,13 @@ static void print_table_of(fill_runs *fill, const struct ssgd_item *items, size_
 	print_free(&table);
 }
 
+static void fill_side(
+	const struct ssgd_item *items, size_t count, enum print_form form, struct print_table *table)
+{
+	(void)form;
+	ssgd_side_table(items, count, table);
+}
+
 static void fill_scaling(
 	const struct ssgd_item *items, size_t count, enum print_form form, struct print_table *table)
 {
@@ -220,7 +227,7 @@ static void print_all(const struct ssgd_item *items, size_t count, const struct 
 
 	if (object)
 		add_runs(object, items, count);
-	for (size_t i = 0; i < count && form == PRINT_TEXT; i++) {
+	for (size_t i = 0; i < count && form == PRINT_TEXT && !(how->across && several); i++) {
 		if (i > 0)
 			fputc('\n', stdout);
 		print_item(&items[i]);
@@ -229,6 +236,8 @@ static void print_all(const struct ssgd_item *items, size_t count, const struct 
 		print_table_of(ssgd_phase_table, items, count, form, object, "phases", NULL, false);
 		print_table_of(ssgd_prediction_table, items, count, form, object, "predictions", NULL, true);
 	}
+	if (form == PRINT_TEXT && several)
+		print_table_of(fill_side, items, count, form, object, "side", "Mean times of an iteration", true);
 	if (form != PRINT_TEXT || several || items[0].ssgd.shape.rank_count > 1)
 		print_table_of(fill_scaling, items, count, form, object, "scaling", "Scaling", true);
 	print_table_of(fill_imbalance, items, count, form, object, "imbalance",
@@ -259,7 +268,8 @@ enum {
 	OPTION_CONFIDENCE,
 	OPTION_MEDIAN,
 	OPTION_RESIDUALS,
-	OPTION_LAYERS
+	OPTION_LAYERS,
+	OPTION_ACROSS
 };
 
 static struct model_options parse(int argument_count, char **arguments)
@@ -294,6 +304,9 @@ static struct model_options parse(int argument_count, char **arguments)
 			break;
 		case OPTION_LAYERS:
 			how.layers = true;
+			break;
+		case OPTION_ACROSS:
+			how.across = true;
 			break;
 		default:
 			if (!cmd_common_option(&cmd_model, &how.common, option, optarg))
@@ -330,6 +343,9 @@ static int run(int argument_count, char **arguments)
 static const struct option_row rows[] = {
 	{"layers", OPTION_LAYERS, NULL,
 		"in text, also the imbalance of each layer (default: only the worst layer's)"},
+	{"across", OPTION_ACROSS, NULL,
+		"in text, only the tables with a row for each of several runs (default: also each run "
+		"by itself)"},
 	{"terms", OPTION_TERMS, "LIST",
 		"comma-separated terms of the regression (default: gpus,lif; see REGRESSION)"},
 	{"rows", OPTION_ROWS, "runs|iterations",

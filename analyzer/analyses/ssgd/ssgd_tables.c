@@ -144,6 +144,35 @@ void ssgd_prediction_table(
 	}
 }
 
+void ssgd_side_table(const struct ssgd_item *items, size_t count, struct print_table *table)
+{
+	size_t label = print_column(table, "run", "run", PRINT_WORD);
+	size_t gpus = print_column(table, "gpus", "N_g", PRINT_COUNT);
+	enum { TERMS = PHASE_UPDATE + 1 }; /* of the equations */
+	size_t terms[TERMS], series, iteration;
+
+	for (size_t p = 0; p < TERMS; p++)
+		terms[p] = print_column(table, phase_keys[p], phase_symbols[p], PRINT_TIME);
+	series = print_column(table, "series", "(3.2)", PRINT_TIME);
+	iteration = print_column(table, "t_iter", "t_iter", PRINT_TIME);
+	for (size_t r = 0; r < count; r++) {
+		const struct analysis *analysis = &items[r].run->analysis;
+
+		print_row(table);
+		print_word(table, label, items[r].label);
+		print_number(table, gpus, (double)items[r].ssgd.shape.rank_count);
+		for (size_t p = 0; p < TERMS; p++) {
+			struct analysis_statistics busy = analysis_phase(
+				analysis->workers, analysis->worker_count, (enum phase)p, ANALYSIS_BUSY);
+
+			if (busy.mean > 0)
+				print_number(table, terms[p], busy.mean);
+		}
+		print_number(table, series, items[r].ssgd.figures[SSGD_SERIES].plain.mean);
+		print_number(table, iteration, items[r].ssgd.measured.mean);
+	}
+}
+
 /* The first run of the same program on one GPU; `count`: none. */
 static size_t find_single(const struct ssgd_item *items, size_t count, const struct ssgd_item *item)
 {

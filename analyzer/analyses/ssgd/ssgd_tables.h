@@ -27,6 +27,9 @@ void ssgd_phase_table(
 void ssgd_prediction_table(
 	const struct ssgd_item *items, size_t count, enum print_form form, struct print_table *table);
 
+/* A row a run: the phases that the equations have, their sum (3.2), and the iteration, means in time. For text. */
+void ssgd_side_table(const struct ssgd_item *items, size_t count, struct print_table *table);
+
 /* Speed-up, measured and by (3.6) and (3.7), against the first run of the program on one GPU; efficiency, LIF
  * and slowdown. */
 void ssgd_scaling_table(const struct ssgd_item *items, size_t count, struct print_table *table);
