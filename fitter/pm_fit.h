@@ -306,6 +306,14 @@ enum pm_fit_interval {
 int pm_fit_predict_interval(const struct pm_fit_model *model, const struct pm_fit_problem *problem,
 	double confidence, double *low, double *high);
 
+/*
+ * The same of the time that runs of a configuration have on average, which no number of runs takes one beyond: the
+ * bootstrap's predictions. Returns PM_FIT_INTERVAL_BOOTSTRAP, PM_FIT_INTERVAL_NONE (NANs) without resamples, or
+ * -ENOMEM.
+ */
+int pm_fit_predict_mean(const struct pm_fit_model *model, const struct pm_fit_problem *problem,
+	double confidence, double *low, double *high);
+
 /* The model's error on samples with measured times. As pm_fit_predict otherwise. */
 int pm_fit_evaluate(
 	const struct pm_fit_model *model, const struct pm_fit_problem *problem, struct pm_fit_error *error);

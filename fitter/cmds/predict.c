@@ -25,7 +25,8 @@ struct answer {
 	const struct pm_fit_model *model;
 	const struct model_input *input;
 	const struct csv *csv;
-	double *times, *low, *high; /* NAN where a level is unseen */
+	double *times, *low, *high;   /* NAN where a level is unseen */
+	double *mean_low, *mean_high; /* NAN also beyond the data */
 	enum pm_fit_interval interval;
 	double confidence;
 	struct pm_fit_error all, inside; /* inside the fitted ranges */
@@ -73,11 +74,26 @@ static void predict_formula(struct answer *a, size_t rows)
 	a->interval = (enum pm_fit_interval)status;
 }
 
+/* Of the mean of runs, where the formula is not held against anything but rows. */
+static void predict_mean(struct answer *a, size_t rows)
+{
+	a->mean_low = malloc((rows + 1) * sizeof(double));
+	a->mean_high = malloc((rows + 1) * sizeof(double));
+	if (!a->mean_low || !a->mean_high ||
+		pm_fit_predict_mean(a->model, &a->input->problem, a->confidence, a->mean_low, a->mean_high) <
+			0)
+		errx(1, "out of memory");
+	for (size_t k = 0; k < rows; k++)
+		if (a->input->flags[k] & (MODEL_INPUT_UNSEEN | MODEL_INPUT_OUTSIDE))
+			a->mean_low[k] = a->mean_high[k] = NAN;
+}
+
 static void predict(struct answer *a, bool formula)
 {
 	size_t rows = a->input->problem.sample_count;
 	struct beyond beyond;
 
+	predict_mean(a, rows);
 	if (formula) {
 		predict_formula(a, rows);
 	} else {
@@ -137,6 +153,10 @@ static void fill(const struct answer *a, struct prediction *p)
 		PRINT_COLUMN("unseen", NULL, PRINT_LIST),
 		PRINT_COLUMN(NULL, "", PRINT_WORD, .csv_key = ""),
 	};
+	static const struct print_column mean[] = {
+		PRINT_COLUMN("mean_low", "mean low", PRINT_FIGURE),
+		PRINT_COLUMN("mean_high", "mean high", PRINT_FIGURE),
+	};
 	const struct model_input *input = a->input;
 	size_t next = 0, first, place;
 
@@ -148,6 +168,8 @@ static void fill(const struct answer *a, struct prediction *p)
 				1);
 	first = prediction_columns(p);
 	place = print_columns(&p->rows, rest, 3);
+	if (a->model->resample_count)
+		print_columns(&p->rows, mean, 2);
 	for (size_t k = 0; k < input->problem.sample_count; k++) {
 		const char *note = "";
 		size_t begin = next, column = 1;
@@ -163,6 +185,8 @@ static void fill(const struct answer *a, struct prediction *p)
 		put_flagged(a, p, place, begin, next, MODEL_INPUT_OUTSIDE);
 		put_flagged(a, p, place + 1, begin, next, MODEL_INPUT_UNSEEN);
 		print_word(&p->rows, place + 2, note);
+		if (a->model->resample_count)
+			print_numbers(&p->rows, place + 3, (double[]){a->mean_low[k], a->mean_high[k]}, 2);
 	}
 }
 
@@ -172,10 +196,11 @@ static const char *basis_of(const struct answer *a, struct arena *arena)
 		return "Intervals unavailable: the model has no residuals; fit it again.";
 	if (a->interval == PM_FIT_INTERVAL_RESIDUALS)
 		return arena_format(arena,
-			"Intervals: %g%%, from the residuals of the fitted rows (no bootstrap values).",
+			"Intervals: %g%%, of a run, from the residuals of the fitted rows (no bootstrap values).",
 			100 * a->confidence);
 	return arena_format(arena,
-		"Intervals: %g%%, from %zu bootstrap values and the residuals of the fitted rows.",
+		"Intervals: %g%%, of a run, from %zu bootstrap values and the residuals of the fitted rows; those of the mean of "
+		"runs, 'mean low' to 'mean high', are the bootstrap's alone.",
 		100 * a->confidence, a->model->resample_count);
 }
 
@@ -341,6 +366,8 @@ static int predict_formula_table(
 	free(answer.times);
 	free(answer.low);
 	free(answer.high);
+	free(answer.mean_low);
+	free(answer.mean_high);
 	model_input_free(&input);
 	csv_free(&csv);
 	return status;
@@ -437,8 +464,8 @@ const struct command cmd_predict = {
 		"interval widens with the distance. --formula takes the formula as it is; a model of "
 		"'pmfit step' knows more about such rows.\n"
 		"\n"
-		"Of a model of 'pmfit step' an interval is of a run, mean_low to mean_high are of the mean of runs "
-		"(where the fitted rows repeat configurations), and not_validated names where the table could not show "
+		"Intervals are of a run; mean_low to mean_high are of the mean of runs: with bootstrap values (within the "
+		"fitted range), and of a model of 'pmfit step' whose rows repeat configurations. For such a model not_validated names where the table could not show "
 		"that intervals hold: columns in which the row is farther from the data than any configuration that was "
 		"left out, or 'inside' where fewer than 29 were.\n",
 	.options = OPTION_TABLES(rows),

@@ -204,3 +204,39 @@ int pm_fit_predict_interval(const struct pm_fit_model *model, const struct pm_fi
 		return status;
 	return model->resample_count ? PM_FIT_INTERVAL_BOOTSTRAP : PM_FIT_INTERVAL_RESIDUALS;
 }
+
+/* The ends of what the resamples say of a slice. */
+static void mean_ends(const double *times, size_t rows, size_t count, double confidence, double *sorted,
+	double *low, double *high)
+{
+	for (size_t k = 0; k < count; k++) {
+		for (size_t r = 0; r < rows; r++)
+			sorted[r] = times[r * SLICE + k];
+		statistics_sort(sorted, rows);
+		low[k] = statistics_quantile_sorted(sorted, rows, (1 - confidence) / 2);
+		high[k] = statistics_quantile_sorted(sorted, rows, (1 + confidence) / 2);
+	}
+}
+
+int pm_fit_predict_mean(const struct pm_fit_model *model, const struct pm_fit_problem *problem,
+	double confidence, double *low, double *high)
+{
+	size_t rows = model->resample_count;
+	struct pm_fit_column *columns = calloc(problem->column_count + 1, sizeof(*columns));
+	double *times = malloc((rows * SLICE + rows + 1) * sizeof(*times));
+	int status = columns && times ? 0 : -ENOMEM;
+
+	for (size_t k = 0; k < problem->sample_count; k++)
+		low[k] = high[k] = NAN;
+	for (size_t begin = 0; begin < problem->sample_count && status == 0 && rows; begin += SLICE) {
+		struct pm_fit_problem slice = slice_of(problem, begin, columns);
+
+		status = predict_slice(model, &slice, times);
+		if (status == 0)
+			mean_ends(times, rows, slice.sample_count, confidence, times + rows * SLICE,
+				low + begin, high + begin);
+	}
+	free(columns);
+	free(times);
+	return status < 0 ? status : rows ? PM_FIT_INTERVAL_BOOTSTRAP : PM_FIT_INTERVAL_NONE;
+}
