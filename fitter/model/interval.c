@@ -1,6 +1,8 @@
 /* Intervals: see interval.h. */
 #include "interval.h"
 #include "base/statistics.h"
+#include "base/student.h"
+#include "expression_model.h"
 #include "spread.h"
 
 #include <errno.h>
@@ -13,6 +15,10 @@
 #define SLICE 1024
 /* Halvings of the range in which an end lies. */
 #define HALVINGS 50
+/* Confidence at which residuals of few rows are as wide as Student's t has them, and degrees that are normal.
+ */
+#define USUAL 0.95
+#define NORMAL_DEGREES 1e6
 
 /* Common residuals in place of predicted times; of those alone that have a share. */
 static int residuals_of(
@@ -35,10 +41,28 @@ static int residuals_of(
 	return status;
 }
 
+/*
+ * The power that makes residuals of `count` rows, to which so many parameters were fitted, those of new rows.
+ * By what least squares have (Student's t times sqrt(1 + p/n), over a deviation by n - p), where these
+ * residuals are smaller (by sqrt(1 - p/n)) and the quantile of few (between the order statistics, Blom's
+ * place) is not as far out. A bootstrap has the parameters' doubt itself.
+ */
+static double power_of_new(const struct pm_fit_model *model, size_t count)
+{
+	double n = (double)count,
+	       p = (double)(model->expression ? model->expression->expression.constant_count : model->rank);
+	double degrees = fmax(n - p, 1), doubt = model->parameter.bootstrap ? 0 : p;
+	double place = (1 + (n - 1) * (1 - USUAL) / 2 - 0.375) / (n + 0.25);
+
+	return fmax(1, sqrt((n + doubt) / degrees) * student_quantile(USUAL, degrees) /
+			       student_quantile(1 - 2 * place, NORMAL_DEGREES));
+}
+
 int interval_residuals(struct pm_fit_model *model, const struct pm_fit_problem *problem)
 {
 	size_t count = problem->sample_count, kept = 0;
 	size_t quantiles = count < INTERVAL_QUANTILES ? count : INTERVAL_QUANTILES;
+	double power;
 	double *times = malloc((count + 1) * sizeof(*times));
 	int status = times ? pm_fit_predict(model, problem, times) : -ENOMEM;
 
@@ -49,11 +73,14 @@ int interval_residuals(struct pm_fit_model *model, const struct pm_fit_problem *
 	status = status == 0 ? residuals_of(model, problem, times, &kept) : status;
 	if (status == 0 && kept) {
 		statistics_sort(times, kept);
+		power = power_of_new(model, kept);
 		model->residual_count = kept < quantiles ? kept : quantiles;
 		for (size_t i = 0; i < model->residual_count; i++)
 			model->residuals[i] = statistics_quantile_sorted(times, kept,
 				model->residual_count > 1 ? (double)i / (double)(model->residual_count - 1)
 							  : 0.5);
+		for (size_t i = 0; i < model->residual_count; i++)
+			model->residuals[i] = pow(model->residuals[i], power);
 	}
 	free(times);
 	return status;

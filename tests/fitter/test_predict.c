@@ -251,9 +251,50 @@ static void check_spread(void)
 	free(few.size);
 }
 
+/* Of 16 rows residuals are smaller than those of new rows, and their quantiles not as far out: new rows lie
+ * in the intervals all the same. */
+static void check_few(void)
+{
+	enum { ROWS = 16, TABLES = 25, FRESH = 40 };
+	double batch[ROWS + FRESH], gpus[ROWS + FRESH], times[ROWS + FRESH], low[FRESH], high[FRESH],
+		held = 0;
+	struct pm_fit_column columns[] = {
+		{"batch", PM_FIT_EXTRINSIC, batch, 0, NULL}, {"gpus", PM_FIT_EXTRINSIC, gpus, 0, NULL}};
+	struct pm_fit_column fresh[] = {{"batch", PM_FIT_EXTRINSIC, batch + ROWS, 0, NULL},
+		{"gpus", PM_FIT_EXTRINSIC, gpus + ROWS, 0, NULL}};
+	struct pm_fit_parameter parameter;
+	struct random random;
+
+	pm_fit_defaults(&parameter);
+	parameter.run_count = 1;
+	parameter.method = PM_FIT_VARPRO;
+	random_init(&random, 5, 0);
+	for (size_t table = 0; table < TABLES; table++) {
+		const struct pm_fit_problem problem = {ROWS, 2, columns, times, NULL},
+					    asked = {FRESH, 2, fresh, NULL, NULL};
+		struct pm_fit_model *model;
+
+		for (size_t k = 0; k < ROWS + FRESH; k++) {
+			batch[k] = (double)(8 << k % 4);
+			gpus[k] = (double)(1 << k / 4 % 4);
+			times[k] =
+				(1 + 0.2 * pow(batch[k], 0.8) / gpus[k]) * exp(0.1 * random_normal(&random));
+		}
+		CHECK(pm_fit(&problem, &parameter, &model) == 0, "no fit");
+		CHECK(pm_fit_predict_interval(model, &asked, 0.95, low, high) == PM_FIT_INTERVAL_RESIDUALS,
+			"no interval");
+		for (size_t k = 0; k < FRESH; k++)
+			held += (times[ROWS + k] >= low[k] && times[ROWS + k] <= high[k]) /
+				(double)(FRESH * TABLES);
+		pm_fit_free(model);
+	}
+	CHECK(held > 0.92 && held < 0.99, "%.3f of new rows lie in 95%% intervals of 16 rows", held);
+}
+
 int main(void)
 {
 	check_by_hand();
+	check_few();
 	check_coverage();
 	check_spread();
 	check_file();
