@@ -108,9 +108,14 @@ static void say_inside(struct answer *answer, const struct committee *c)
 	add_error(answer, "inside", error, NAN);
 	sentences_add(&answer->sentences,
 		"Between the measured configurations (%g to %g GPUs, %g to %g nodes, %g to %g samples on each): %s, because "
-		"runs left out at random were missed by %.1f%% on average.",
+		"runs left out at random were missed by %.1f%% on average%s.",
 		c->least.gpus, c->greatest.gpus, c->least.nodes, c->greatest.nodes, c->least.batch,
-		c->greatest.batch, verdict(error), 100 * error);
+		c->greatest.batch, verdict(error), 100 * error,
+		c->count < COMMITTEE_TELLING
+			? arena_format(&answer->arena,
+				  "; %zu configurations are too few to see whether intervals hold 95%%",
+				  c->count)
+			: "");
 }
 
 /* A question beyond the data in one column: the best verdict first, as far as it holds. */

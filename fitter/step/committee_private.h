@@ -5,8 +5,6 @@
 #include "committee.h"
 
 #define COMMITTEE_FEW 20 /* configurations below which there are short forms, and chance is reckoned with */
-#define COMMITTEE_TELLING 29 /* left-out configurations: that all are held is below 5% likely where 90% are \
-			      */
 #define COMMITTEE_COVERED 0.95        /* what intervals are calibrated to hold */
 #define COMMITTEE_DEVIATIONS 1.959964 /* standard deviations about a normal mean that hold so much */
 
