@@ -53,8 +53,6 @@ struct iteration_gap {
 	enum iteration_gap_kind kind;
 };
 
-/* Iterations that are less sure are not shown as such: the candidates are named, and no figures given. */
-
 /* How the calls were cut into iterations. */
 enum iteration_source {
 	ITERATION_BY_NOTHING, /* no iterations */

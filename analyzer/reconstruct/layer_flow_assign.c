@@ -228,6 +228,16 @@ static void place_scattered(struct flow_assigning *a)
 	free(gradients);
 }
 
+/* Does a library write the place between two steps? Of other kernels it is not known. */
+static bool is_rewritten(const struct flow_work *work, uint32_t place, uint32_t a, uint32_t b)
+{
+	for (uint32_t i = (a < b ? a : b) + 1; i < (a < b ? b : a); i++)
+		for (uint32_t t = 0; t < work->steps[i].count && work->steps[i].computes; t++)
+			if (flow_touch_of(work, i, t)->place == place && flow_touch_of(work, i, t)->written)
+				return true;
+	return false;
+}
+
 /* Do two steps read the same, parameters aside? */
 static bool reads_same(const struct flow_work *work, uint32_t a, uint32_t b)
 {
@@ -237,7 +247,7 @@ static bool reads_same(const struct flow_work *work, uint32_t a, uint32_t b)
 						*y = flow_touch_of(work, b, j);
 
 			if (x->place == y->place && x->read && y->read &&
-				flow_meant(work, a, x) == FLOW_NOWHERE)
+				flow_meant(work, a, x) == FLOW_NOWHERE && !is_rewritten(work, x->place, a, b))
 				return true;
 		}
 	return false;

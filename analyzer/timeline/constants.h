@@ -16,7 +16,7 @@
 #define CONSTANT_LIST(X) \
 	/* iterations */ \
 	X(double, ITERATION_UNKNOWN, 0.5, "confidence", \
-		"below it iterations are unknown, and a range of the program may overrule them", \
+		"below it iterations are not shown: candidates are named, no figures given", \
 		"even odds") \
 	X(double, RUN_SURE, 0.9, "confidence", \
 		"below it the report warns about the iterations", \

@@ -1,0 +1,318 @@
+/* A training step in text: see fixture.h. */
+#include "fixture.h"
+#include "trace_builder.h"
+
+#include <err.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WORDS 40
+#define LINES 200
+#define NAMES 200
+#define ROOM 0x100000u /* bytes from one name's block to the next */
+
+static const struct what {
+	const char *word, *function;
+	const char *values; /* a letter for each argument: Address, Bytes, Text; a digit is a value that is always the same */
+} whats[] = {
+	{"up", "cudart COPY cudaMemcpyAsync writes:dst bytes:bytes direction:dir", "AB1"},
+	{"down", "cudart COPY cudaMemcpyAsync reads:src bytes:bytes direction:dir", "AB2"},
+	{"move", "cudart COPY cudaMemcpyAsync reads:src writes:dst bytes:bytes direction:dir", "AAB3"},
+	{"kernel", "cudart LAUNCH cudaLaunchKernel string:kernel int:grid_x", "T8"},
+	{"conv", "cudnn FORWARD cudnnConvolutionForward reads:x_ptr weight:w_ptr writes:y_ptr", "AAA"},
+	{"dgrad", "cudnn BACKWARD cudnnConvolutionBackwardData weight:w_ptr reads:dy_ptr writes:dx_ptr", "AAA"},
+	{"wgrad", "cudnn BACKWARD cudnnConvolutionBackwardFilter reads:x_ptr reads:dy_ptr grad:dw_ptr", "AAA"},
+	{"pool", "cudnn FORWARD cudnnPoolingForward reads:x_ptr writes:y_ptr", "AA"},
+	{"unpool", "cudnn BACKWARD cudnnPoolingBackward reads:y_ptr reads:dy_ptr reads:x_ptr writes:dx_ptr", "AAAA"},
+	{"drop", "cudnn FORWARD cudnnDropoutForward reads:x_ptr writes:y_ptr", "AA"},
+	{"undrop", "cudnn BACKWARD cudnnDropoutBackward reads:dy_ptr writes:dx_ptr", "AA"},
+	{"axpy", "cublas COMPUTE cublasSaxpy_v2 int:n reads:x_ptr writes:y_ptr", "8AA"},
+	{"reduce", "nccl COMM ncclAllReduce reads:send writes:recv bytes:bytes", "AAB"},
+	{"gather", "nccl COMM ncclAllGather reads:send writes:recv bytes:bytes", "AAB"},
+	{"scatter", "nccl COMM ncclReduceScatter reads:send writes:recv bytes:bytes", "AAB"},
+	{"send", "nccl COMM ncclSend reads:send bytes:bytes int:peer", "AB1"},
+	{"receive", "nccl COMM ncclRecv writes:recv bytes:bytes int:peer", "AB1"},
+	{"read", "libc READ read string:file", "T"},
+};
+#define WHATS (sizeof(whats) / sizeof(*whats))
+
+struct line {
+	const char *words[WORDS];
+	int count;
+	const struct what *what;
+	const char *module, *expected;
+	uint32_t thread, operation;
+	uint8_t packed[WORDS];
+	uint8_t packed_count;
+};
+
+struct fixture {
+	struct builder builder;
+	struct line lines[LINES];
+	int count, step; /* the first line of the step */
+	char *names[NAMES];
+	int name_count;
+	uint64_t touched[NAMES]; /* addresses of launches, in order of their numbers */
+	int touched_count;
+	uint32_t functions[WHATS], queue;
+	uint64_t now_ns;
+};
+
+static uint64_t address_of(struct fixture *fixture, const char *text)
+{
+	const size_t length = strcspn(text, "+");
+	int n = 0;
+
+	while (n < fixture->name_count &&
+		(strlen(fixture->names[n]) != length || strncmp(fixture->names[n], text, length) != 0))
+		n++;
+	if (n == NAMES)
+		errx(2, "more than %d names", NAMES);
+	if (n == fixture->name_count)
+		fixture->names[fixture->name_count++] = strndup(text, length);
+	return 0x7f0000000000 + (uint64_t)n * ROOM + (text[length] ? strtoul(text + length + 1, NULL, 0) : 0);
+}
+
+static int number_of(struct fixture *fixture, uint64_t address)
+{
+	int n = 0;
+
+	while (n < fixture->touched_count && fixture->touched[n] != address)
+		n++;
+	if (n == fixture->touched_count) {
+		fixture->touched[fixture->touched_count++] = address;
+		builder_addresses(&fixture->builder, &address, 1);
+	}
+	return n + 1;
+}
+
+static void pack(struct line *line, uint32_t value)
+{
+	for (; value > 127; value >>= 7)
+		line->packed[line->packed_count++] = (uint8_t)(value | 128);
+	line->packed[line->packed_count++] = (uint8_t)value;
+}
+
+/* The addresses of a launch as pm_touch has them: differences of their numbers, zigzag; words that are none are gaps. */
+static void pack_touches(struct fixture *fixture, struct line *line)
+{
+	int before = 0;
+	uint32_t gap = 0;
+
+	for (int i = 2; i < line->count; i++) {
+		int number, step;
+
+		if (strcmp(line->words[i], "_") == 0) {
+			gap++;
+			continue;
+		}
+		number = number_of(fixture, address_of(fixture, line->words[i]));
+		step = number - before;
+		if (gap)
+			pack(line, gap << 2 | 2);
+		gap = 0;
+		pack(line, (uint32_t)(step < 0 ? -2 * step - 1 : 2 * step) << 2);
+		before = number;
+	}
+}
+
+static void add_operation(struct fixture *fixture, struct line *line)
+{
+	uint64_t values[8];
+	int word = 1;
+
+	for (size_t i = 0; line->what->values[i]; i++) {
+		const char kind = line->what->values[i];
+		const char *text = kind >= 'A' && word < line->count ? line->words[word] : NULL;
+
+		word += text != NULL;
+		if (kind < 'A')
+			values[i] = (uint64_t)(kind - '0');
+		else if (kind == 'A')
+			values[i] = address_of(fixture, text ? text : "nowhere");
+		else if (kind == 'T')
+			values[i] = builder_string(&fixture->builder, text);
+		else
+			values[i] = text ? strtoul(text, NULL, 0) : 4096;
+	}
+	line->operation = builder_operation(
+		&fixture->builder, fixture->functions[line->what - whats], 0, values);
+	if (line->module)
+		builder_module(&fixture->builder, line->operation, line->module);
+	if (line->thread == 1)
+		builder_python(&fixture->builder, line->operation, 0, "forward (net.py:1)", "<module> (train.py:9)");
+	else
+		builder_python(&fixture->builder, line->operation, PM_PYTHON_NONE, NULL, NULL);
+}
+
+/* Lines of the same words are one operation, and of launches those of one kernel. */
+static bool is_same(const struct line *a, const struct line *b)
+{
+	const int compared = strcmp(a->words[0], "kernel") == 0 ? 2 : a->count;
+
+	if (a->what != b->what || a->thread != b->thread || a->module != b->module ||
+		(compared != 2 && a->count != b->count))
+		return false;
+	for (int i = 0; i < compared; i++)
+		if (strcmp(a->words[i], b->words[i]) != 0)
+			return false;
+	return true;
+}
+
+static void parse_line(struct fixture *fixture, struct line *line, char *text)
+{
+	char *expected = strchr(text, '='), *word, *rest = NULL;
+
+	*line = (struct line){.thread = 1};
+	if (expected) {
+		*expected++ = 0;
+		expected += strspn(expected, " ");
+		expected[strcspn(expected, "\n")] = 0;
+	}
+	line->expected = expected;
+	for (word = strtok_r(text, " \t", &rest); word; word = strtok_r(NULL, " \t", &rest)) {
+		if (*word == '@')
+			line->thread = (uint32_t)atoi(word + 1);
+		else if (*word == '%')
+			line->module = word + 1;
+		else if (line->count < WORDS)
+			line->words[line->count++] = word;
+	}
+	for (size_t i = 0; i < WHATS; i++)
+		if (line->count && strcmp(line->words[0], whats[i].word) == 0)
+			line->what = &whats[i];
+	if (!line->what)
+		errx(2, "no call: %s", line->count ? line->words[0] : "an empty line");
+	for (const struct line *other = fixture->lines; other < line && !line->operation; other++)
+		if (is_same(line, other))
+			line->operation = other->operation;
+	if (!line->operation)
+		add_operation(fixture, line);
+	if (strcmp(line->words[0], "kernel") == 0)
+		pack_touches(fixture, line);
+}
+
+static void parse(struct fixture *fixture, char *text)
+{
+	char *line, *rest = NULL;
+
+	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		line += strspn(line, " \t");
+		if (strcmp(line, "step") == 0)
+			fixture->step = fixture->count;
+		else if (*line && fixture->count < LINES)
+			parse_line(fixture, &fixture->lines[fixture->count++], line);
+	}
+}
+
+static void make_call(struct fixture *fixture, const struct line *line)
+{
+	struct builder_record record = {.begin = fixture->now_ns,
+		.end = fixture->now_ns + 10,
+		.op = line->operation,
+		.queue = (uint16_t)fixture->queue,
+		.kind = PM_RECORD_CALL,
+		.correlation = ++fixture->builder.correlation,
+		.packed_count = line->packed_count};
+
+	memcpy(record.packed, line->packed, sizeof(record.packed));
+	if (strcmp(line->words[0], "kernel") == 0)
+		record.flags = PM_FLAG_TOUCHES;
+	builder_record(&fixture->builder, line->thread, &record);
+	record = (struct builder_record){.begin = fixture->now_ns + 20,
+		.end = fixture->now_ns + 80,
+		.op = line->operation,
+		.queue = (uint16_t)fixture->queue,
+		.kind = PM_RECORD_DEVICE,
+		.correlation = fixture->builder.correlation};
+	builder_record(&fixture->builder, line->thread, &record);
+	fixture->now_ns += 100;
+}
+
+static void make_calls(struct fixture *fixture)
+{
+	for (int i = 0; i < fixture->step; i++)
+		make_call(fixture, &fixture->lines[i]);
+	for (int n = 0; n < FIXTURE_STEPS; n++)
+		for (int i = fixture->step; i < fixture->count; i++)
+			make_call(fixture, &fixture->lines[i]);
+}
+
+static char letter_of(enum phase phase)
+{
+	switch (phase) {
+	case PHASE_FORWARD:
+		return 'f';
+	case PHASE_BACKWARD:
+		return 'b';
+	case PHASE_COMMUNICATION:
+		return 'c';
+	case PHASE_UPDATE:
+		return 'u';
+	case PHASE_H2D:
+		return 'h';
+	case PHASE_MD:
+		return 'm';
+	case PHASE_IO:
+		return 'i';
+	default:
+		return '-';
+	}
+}
+
+/* Prints the step as it was found where it is not as the text says. */
+static int compare(const char *name, const struct fixture *fixture, const struct analysis *analysis)
+{
+	const size_t wanted = (size_t)(fixture->count - fixture->step);
+	char found[100];
+	int wrong = 0;
+	struct why why;
+
+	why_find(analysis, &analysis->workers[0], &why);
+	if (why.row_count != wanted)
+		printf("%s: %zu calls in an iteration, not %zu\n", name, why.row_count, wanted), wrong++;
+	for (size_t i = 0; i < why.row_count && i < wanted; i++) {
+		const struct line *line = &fixture->lines[(size_t)fixture->step + i];
+
+		snprintf(found, sizeof(found), "%c%s%s", letter_of(why.rows[i].phase), *why.rows[i].layer ? " " : "",
+			why.rows[i].layer);
+		if (line->expected && strcmp(found, line->expected) == 0)
+			continue;
+		wrong++;
+		printf("%s: %s %s: found '%s' by %s and %s, not '%s'\n", name, line->words[0], line->count > 1 ? line->words[1] : "",
+			found, layer_rule_keys[why.rows[i].reason.phase], layer_rule_keys[why.rows[i].reason.layer],
+			line->expected ? line->expected : "");
+	}
+	why_free(&why);
+	return wrong;
+}
+
+int fixture_check(const char *name, const char *text)
+{
+	struct fixture *fixture = calloc(1, sizeof(*fixture));
+	char *copy = strdup(text);
+	struct timeline timeline;
+	struct analysis analysis;
+	int wrong;
+
+	if (!fixture || !copy)
+		err(1, "%s", name);
+	fixture->now_ns = 10000;
+	builder_init(&fixture->builder);
+	fixture->builder.header.version = 3;
+	fixture->queue = builder_queue(&fixture->builder, 0, 1);
+	for (size_t i = 0; i < WHATS; i++)
+		fixture->functions[i] = builder_function(&fixture->builder, whats[i].function);
+	parse(fixture, copy);
+	make_calls(fixture);
+	builder_timeline(&fixture->builder, &timeline);
+	analysis_init(&analysis, &timeline, 1);
+	wrong = analysis.worker_count == 1 ? compare(name, fixture, &analysis) : 1;
+	analysis_free(&analysis);
+	for (int i = 0; i < fixture->name_count; i++)
+		free(fixture->names[i]);
+	free(fixture);
+	free(copy);
+	return wrong;
+}

@@ -1,0 +1,27 @@
+/*
+ * A training step in a few lines of text, and what is found of it: a fixture of one rule. Each line is a call:
+ *
+ *     [@THREAD] [%MODULE] WHAT ARGUMENT... [= PHASE [LAYER]]
+ *
+ * WHAT   up TO [BYTES], down FROM, move FROM TO [BYTES]     copies from the host, to it, on the device
+ *        kernel NAME ADDRESS...                             a launch; '_': a word that is no address
+ *        conv X W Y, dgrad W DY DX, wgrad X DY DW           a convolution and its gradients
+ *        add A C, pool X Y, unpool Y DY X DX, read FILE     cuDNN's sum, pooling
+ *        drop X Y, undrop DY DX
+ *        reduce FROM TO BYTES, gather FROM TO BYTES, scatter FROM TO BYTES, send FROM BYTES, receive TO BYTES
+ * ADDRESS a name, each of which has a block of its own; NAME+BYTES is behind its start
+ * PHASE  f b c u h m i -: forward, backward, communication, update, host to device, batch split, input, none
+ *
+ * Lines before "step" are the set-up; those behind it are an iteration, of which there are STEPS.
+ */
+#ifndef FIXTURE_H
+#define FIXTURE_H
+
+#include "analyses/why.h"
+
+#define FIXTURE_STEPS 6
+
+/* Compares what is found with what the text says; `name` is printed with what differs. How much does. */
+int fixture_check(const char *name, const char *text);
+
+#endif
