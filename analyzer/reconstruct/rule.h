@@ -128,21 +128,21 @@
 	X(TURN_LONE, "turn_lone", PASSES, ORDER, WEAK, \
 		"one layer and one fill", "the turn at the fill", "flow saxpy") \
 	X(TURN_THREAD, "turn_thread", PASSES, ORDER, LIKELY, \
-		"two threads, one after the other", "the turn where the second begins", "none") \
+		"two threads, one after the other", "the turn where the second begins", "test_rules") \
 	X(START_THREAD, "start_thread", PASSES, ORDER, SURE, \
-		"a fill before another thread goes back", "backward from the fill on", "none") \
+		"a fill before another thread goes back", "backward from the fill on", "test_rules") \
 	X(START_SEED, "start_seed", PASSES, DATA_FLOW, SURE, \
 		"a fill of one new address", "backward from it on", "flow each") \
 	X(START_COMMON_FILLS, "start_common_fills", PASSES, DATA_FLOW, LIKELY, \
 		"fills like the seed in the forward pass", "the seed is the one after the loss", "flow zero") \
 	X(START_RECEIVED, "start_received", PASSES, DATA_FLOW, SURE, \
-		"a message from another rank", "backward from it on", "none") \
+		"a message from another rank", "backward from it on", "test_rules") \
 	X(START_RETURNED, "start_returned", PASSES, DATA_FLOW, LIKELY, \
 		"results fetched, then data sent", "backward after them", "flow host") \
 	X(START_COMPARED, "start_compared", PASSES, DATA_FLOW, WEAK, \
-		"launches that work on the input", "backward from the second on", "none") \
+		"launches that work on the input", "backward from the second on", "test_rules") \
 	X(EVALUATIONS, "evaluations", PASSES, DATA_FLOW, LIKELY, \
-		"times through the model of which nothing goes back", "evaluations", "none") \
+		"times through the model of which nothing goes back", "evaluations", "test_rules") \
 	/* gradients and layers by the memory that calls touch */ \
 	X(GRADIENT_BESIDE, "gradient_beside", LAYERS, DATA_FLOW, SURE, \
 		"the update's arguments", "what stands at one distance of the parameters", "flow each") \
@@ -151,7 +151,7 @@
 	X(GRADIENT_BLOCKS, "gradient_blocks", LAYERS, DATA_FLOW, LIKELY, \
 		"parameters in one block", "gradients in the same order in another", "flow block") \
 	X(GROUP_MODULES, "group_modules", LAYERS, NAMES, SURE, \
-		"few parameters copied in one module", "one layer", "none") \
+		"few parameters copied in one module", "one layer", "test_rules") \
 	X(TOUCH_PARAMETER, "touch_parameter", LAYERS, DATA_FLOW, SURE, \
 		"a step that touches a parameter or its copy", "the parameter's layer", "flow each") \
 	X(TOUCH_BIAS, "touch_bias", LAYERS, DATA_FLOW, LIKELY, \
@@ -159,7 +159,7 @@
 	X(TOUCH_SOURCE, "touch_source", LAYERS, DATA_FLOW, LIKELY, \
 		"a forward step that reads what another touched last", "the layer of that", "flow each") \
 	X(TOUCH_STATE, "touch_state", LAYERS, NAMES, LIKELY, \
-		"launches on a module's own state before its parameters", "the module's layer", "none") \
+		"launches on a module's own state before its parameters", "the module's layer", "test_rules") \
 	X(TOUCH_NEXT, "touch_next", LAYERS, ORDER, WEAK, \
 		"a forward step that nothing tells", "the layer of the next", "flow each") \
 	X(TOUCH_SIBLING, "touch_sibling", LAYERS, DATA_FLOW, LIKELY, \
@@ -169,9 +169,9 @@
 	X(TOUCH_UPDATED, "touch_updated", LAYERS, DATA_FLOW, LIKELY, \
 		"a spread update", "what touched its arguments last is of its parameters", "flow soon") \
 	X(TOUCH_REDUCTION, "touch_reduction", LAYERS, DATA_FLOW, LIKELY, \
-		"a sum of what a near product reads", "the layer of that", "none") \
+		"a sum of what a near product reads", "the layer of that", "test_rules") \
 	X(TOUCH_PARTNER, "touch_partner", LAYERS, DATA_FLOW, LIKELY, \
-		"a backward product that reads what one layer's products read forward", "that layer", "none") \
+		"a backward product that reads what one layer's products read forward", "that layer", "test_rules") \
 	X(TOUCH_SCATTERED, "touch_scattered", LAYERS, DATA_FLOW, SURE, \
 		"gradients put together for a reduce-scatter", "the last step to touch each is of its parameter", "none") \
 	X(TOUCH_COPY, "touch_copy", LAYERS, DATA_FLOW, LIKELY, \
@@ -185,7 +185,7 @@
 	X(TOUCH_UNITS, "touch_units", LAYERS, DATA_FLOW, LIKELY, \
 		"what gathers or scatters parameters of several layers", "the first of them", "none") \
 	X(OUTSIDE_EXCHANGES, "outside_exchanges", LAYERS, DATA_FLOW, LIKELY, \
-		"exchanges before anything computes", "no pass", "none") \
+		"exchanges before anything computes", "no pass", "test_rules") \
 	X(OUTSIDE_COPIES, "outside_copies", LAYERS, DATA_FLOW, LIKELY, \
 		"copies of which nothing reads what they write", "no pass", "none") \
 	X(OUTSIDE_CLEARS, "outside_clears", LAYERS, DATA_FLOW, LIKELY, \

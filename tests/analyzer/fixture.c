@@ -193,6 +193,17 @@ static void parse_line(struct fixture *fixture, struct line *line, char *text)
 		pack_touches(fixture, line);
 }
 
+/* "ADDRESS MODULE" */
+static void set_module(struct fixture *fixture, char *text)
+{
+	char *module = strchr(text, ' ');
+
+	if (!module)
+		errx(2, "no module of %s", text);
+	*module++ = 0;
+	builder_address_module(&fixture->builder, (uint32_t)number_of(fixture, address_of(fixture, text)), module);
+}
+
 static void parse(struct fixture *fixture, char *text)
 {
 	char *line, *rest = NULL;
@@ -201,6 +212,8 @@ static void parse(struct fixture *fixture, char *text)
 		line += strspn(line, " \t");
 		if (strcmp(line, "step") == 0)
 			fixture->step = fixture->count;
+		else if (strncmp(line, "module ", 7) == 0)
+			set_module(fixture, line + 7);
 		else if (*line && fixture->count < LINES)
 			parse_line(fixture, &fixture->lines[fixture->count++], line);
 	}
@@ -261,6 +274,27 @@ static char letter_of(enum phase phase)
 	}
 }
 
+/* Layers that the text names, each once. */
+static size_t count_layers(const struct fixture *fixture)
+{
+	size_t count = 0;
+
+	for (int i = fixture->step; i < fixture->count; i++) {
+		const char *layer = fixture->lines[i].expected ? strchr(fixture->lines[i].expected, ' ') : NULL;
+		int before = fixture->step;
+
+		while (layer && before < i) {
+			const char *other = fixture->lines[before].expected ? strchr(fixture->lines[before].expected, ' ') : NULL;
+
+			if (other && strcmp(other, layer) == 0)
+				break;
+			before++;
+		}
+		count += layer && before == i;
+	}
+	return count;
+}
+
 /* Prints the step as it was found where it is not as the text says. */
 static int compare(const char *name, const struct fixture *fixture, const struct analysis *analysis)
 {
@@ -284,6 +318,8 @@ static int compare(const char *name, const struct fixture *fixture, const struct
 			found, layer_rule_keys[why.rows[i].reason.phase], layer_rule_keys[why.rows[i].reason.layer],
 			line->expected ? line->expected : "");
 	}
+	if (analysis->workers[0].layers.count != count_layers(fixture))
+		printf("%s: %zu layers, not %zu\n", name, analysis->workers[0].layers.count, count_layers(fixture)), wrong++;
 	why_free(&why);
 	return wrong;
 }

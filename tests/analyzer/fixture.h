@@ -12,7 +12,7 @@
  * ADDRESS a name, each of which has a block of its own; NAME+BYTES is behind its start
  * PHASE  f b c u h m i -: forward, backward, communication, update, host to device, batch split, input, none
  *
- * Lines before "step" are the set-up; those behind it are an iteration, of which there are STEPS.
+ * "module ADDRESS NAME" says in which module launches had the address. Lines before "step" are the set-up; those behind it are an iteration, of which there are STEPS.
  */
 #ifndef FIXTURE_H
 #define FIXTURE_H
