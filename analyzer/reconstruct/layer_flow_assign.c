@@ -228,7 +228,7 @@ static void place_scattered(struct flow_assigning *a)
 	free(gradients);
 }
 
-/* Does a library write the place between two steps? Of other kernels it is not known. */
+/* Does a library write the place between two steps? Of other kernels that is not known. */
 static bool is_rewritten(const struct flow_work *work, uint32_t place, uint32_t a, uint32_t b)
 {
 	for (uint32_t i = (a < b ? a : b) + 1; i < (a < b ? b : a); i++)
@@ -238,8 +238,8 @@ static bool is_rewritten(const struct flow_work *work, uint32_t place, uint32_t 
 	return false;
 }
 
-/* Do two steps read the same, parameters aside? */
-static bool reads_same(const struct flow_work *work, uint32_t a, uint32_t b)
+/* Do two steps read the same memory, parameters aside? `unchanged`: and no library writes there between them. */
+static bool reads_same(const struct flow_work *work, uint32_t a, uint32_t b, bool unchanged)
 {
 	for (uint32_t i = 0; i < work->steps[a].count; i++)
 		for (uint32_t j = 0; j < work->steps[b].count; j++) {
@@ -247,7 +247,8 @@ static bool reads_same(const struct flow_work *work, uint32_t a, uint32_t b)
 						*y = flow_touch_of(work, b, j);
 
 			if (x->place == y->place && x->read && y->read &&
-				flow_meant(work, a, x) == FLOW_NOWHERE && !is_rewritten(work, x->place, a, b))
+				flow_meant(work, a, x) == FLOW_NOWHERE &&
+				!(unchanged && is_rewritten(work, x->place, a, b)))
 				return true;
 		}
 	return false;
@@ -264,7 +265,7 @@ static void find_sibling(struct flow_assigning *a, uint32_t step)
 			const uint32_t other = side ? step - far : step + far;
 
 			if (other < a->pass->turn || other >= a->pass->end || !work->steps[other].computes ||
-				!a->reads_parameter[other] || !reads_same(work, step, other))
+				!a->reads_parameter[other] || !reads_same(work, step, other, true))
 				continue;
 			a->groups[step] = a->groups[other];
 			a->fixed[step] = true;
@@ -281,7 +282,7 @@ static void find_partner(struct flow_assigning *a, uint32_t step)
 	uint32_t found = FLOW_NOWHERE;
 
 	for (uint32_t i = a->pass->begin; i < a->pass->turn; i++) {
-		if (!work->steps[i].computes || !a->fixed[i] || !reads_same(work, step, i))
+		if (!work->steps[i].computes || !a->fixed[i] || !reads_same(work, step, i, false))
 			continue;
 		if (found != FLOW_NOWHERE &&
 			flow_group(work, a->groups[found]) != flow_group(work, a->groups[i]))
