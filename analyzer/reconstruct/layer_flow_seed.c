@@ -235,7 +235,7 @@ uint32_t flow_place_turn(const struct flow_work *work, const struct flow_turns *
 
 	if (find_start(work, low, high, &turn) != FLOW_START_UNSEEN)
 		return turn;
-	turn = find_own_seed(work, low, high);
+	turn = rule_is_on(RULE_START_SEED) ? find_own_seed(work, low, high) : FLOW_NOWHERE;
 	if (turn != FLOW_NOWHERE)
 		return turn;
 	last = flow_last_touches(work, work->begin, end);

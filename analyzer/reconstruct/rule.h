@@ -27,7 +27,7 @@
 	X(ITERATION_SEARCH, "iteration_search", ITERATIONS, NAMES, LIKELY, \
 		"names of kernels and functions", "an iteration up to each update by name", "test_iteration") \
 	X(ITERATION_SIZES, "iteration_sizes", ITERATIONS, ORDER, LIKELY, \
-		"a search without sizes that is unsure", "the same search with sizes", "test_iteration") \
+		"a search without sizes that is unsure", "the same search with sizes", "flow images") \
 	X(ITERATION_RANGES, "iteration_ranges", ITERATIONS, NAMES, LIKELY, \
 		"a range of the program that agrees with the calls, or these tell less", "an iteration an instance", "test_iteration") \
 	/* passes by what libraries' calls work on */ \
@@ -59,7 +59,7 @@
 	X(FORWARD_EARLIER, "forward_earlier", LAYERS, ORDER, LIKELY, \
 		"a call that did the same to another micro-batch", "the layer of that", "test_layer") \
 	X(FORWARD_SOURCE, "forward_source", LAYERS, DATA_FLOW, LIKELY, \
-		"a forward call that works on another's result", "the layer of that", "test_layer") \
+		"a forward call that works on another's result", "the layer of that", "test_rules") \
 	X(FORWARD_MODULE, "forward_module", LAYERS, NAMES, LIKELY, \
 		"a launch of the module whose parameters come next", "that module's layer", "test_layer") \
 	X(BACKWARD_PARAMETER, "backward_parameter", LAYERS, DATA_FLOW, SURE, \
@@ -69,7 +69,7 @@
 	X(BACKWARD_CHAIN, "backward_chain", LAYERS, DATA_FLOW, SURE, \
 		"the gradient of what a forward call made", "its layer", "test_layer") \
 	X(BACKWARD_UNMATCHED, "backward_unmatched", LAYERS, ORDER, WEAK, \
-		"the last forward call of the family without a partner", "its layer", "test_layer") \
+		"the last forward call of the family without a partner", "its layer", "test_rules") \
 	X(BACKWARD_OPERANDS, "backward_operands", LAYERS, DATA_FLOW, LIKELY, \
 		"no update that tells gradients, and labelled tensors", "the layer of the same input or gradient", "test_layer") \
 	X(BACKWARD_LOSS, "backward_loss", LAYERS, DATA_FLOW, LIKELY, \
@@ -92,22 +92,22 @@
 	X(FLOW, "flow", PARAMETERS, DATA_FLOW, LIKELY, \
 		"what the program's own kernels touch", "all that follows here", "flow each") \
 	X(COPIED, "copied", PARAMETERS, DATA_FLOW, SURE, \
-		"copies to the device before the first iteration", "parameters at their starts", "flow each") \
+		"copies to the device before the first iteration", "parameters at their starts", "test_rules") \
 	X(COPIED_INSIDE, "copied_inside", PARAMETERS, DATA_FLOW, LIKELY, \
 		"few copies to the device", "parameters anywhere in them", "flow block") \
 	X(UPDATED_ROWS, "updated_rows", PARAMETERS, DATA_FLOW, LIKELY, \
-		"an update of nothing that was copied", "what stands in a row with a weight in its arguments", "flow list") \
+		"an update of nothing that was copied", "what stands in a row with a weight in its arguments", "test_rules") \
 	X(READ_WEIGHTS, "read_weights", PARAMETERS, DATA_FLOW, WEAK, \
-		"an optimizer that works on a copy", "what libraries read and nothing writes", "none") \
+		"an optimizer that works on a copy", "what libraries read and nothing writes", "flow zero") \
 	X(GATHERED_BLOCK, "gathered_block", PARAMETERS, DATA_FLOW, LIKELY, \
-		"a block that all ranks gather with most weights", "all in it", "none") \
+		"a block that all ranks gather with most weights", "all in it", "flow zero") \
 	X(BLOCK_TOUCHES, "block_touches", PARAMETERS, DATA_FLOW, LIKELY, \
 		"a library that reads a block of parameters", "a touch of each", "none") \
 	X(SHARDS, "shards", PARAMETERS, DATA_FLOW, SURE, \
-		"collectives that gather parameters", "the shard is what they are touched as", "none") \
+		"collectives that gather parameters", "the shard is what they are touched as", "flow zero") \
 	/* updates by the memory that calls touch */ \
 	X(UPDATES_SEVERAL, "updates_several", UPDATES, DATA_FLOW, LIKELY, \
-		"stretches without the model's work that update", "a part of the iteration each", "flow turns") \
+		"stretches without the model's work that update", "a part of the iteration each", "flow twice") \
 	X(UPDATES_CALLER, "updates_caller", UPDATES, NAMES, LIKELY, \
 		"launches by the function that updates", "the update begins with them", "none") \
 	X(UPDATES_LAST_PASSES, "updates_last_passes", UPDATES, ORDER, LIKELY, \
@@ -120,34 +120,34 @@
 		"launches on gradients and new memory before the update", "the update begins with them", "flow norms") \
 	/* the turn from forward to backward */ \
 	X(TURN_STRETCHES, "turn_stretches", PASSES, ORDER, LIKELY, \
-		"passes begun before others went back", "a pass a pair of stretches", "flow twice") \
+		"passes begun before others went back", "a pass a pair of stretches", "flow turns") \
 	X(TURN_BATCHES, "turn_batches", PASSES, ORDER, LIKELY, \
 		"the first step with a parameter comes again", "a pass each", "flow batches") \
 	X(TURN_ORDER, "turn_order", PASSES, ORDER, LIKELY, \
 		"parameters that come again in the opposite order", "the turn", "flow each") \
 	X(TURN_LONE, "turn_lone", PASSES, ORDER, WEAK, \
-		"one layer and one fill", "the turn at the fill", "flow saxpy") \
+		"one layer and one fill", "the turn at the fill", "test_rules") \
 	X(TURN_THREAD, "turn_thread", PASSES, ORDER, LIKELY, \
 		"two threads, one after the other", "the turn where the second begins", "test_rules") \
 	X(START_THREAD, "start_thread", PASSES, ORDER, SURE, \
 		"a fill before another thread goes back", "backward from the fill on", "test_rules") \
 	X(START_SEED, "start_seed", PASSES, DATA_FLOW, SURE, \
-		"a fill of one new address", "backward from it on", "flow each") \
+		"a fill of one new address", "backward from it on", "test_rules") \
 	X(START_COMMON_FILLS, "start_common_fills", PASSES, DATA_FLOW, LIKELY, \
-		"fills like the seed in the forward pass", "the seed is the one after the loss", "flow zero") \
+		"fills like the seed in the forward pass", "the seed is the one after the loss", "flow images") \
 	X(START_RECEIVED, "start_received", PASSES, DATA_FLOW, SURE, \
 		"a message from another rank", "backward from it on", "test_rules") \
 	X(START_RETURNED, "start_returned", PASSES, DATA_FLOW, LIKELY, \
-		"results fetched, then data sent", "backward after them", "flow host") \
+		"results fetched, then data sent", "backward after them", "test_rules") \
 	X(START_COMPARED, "start_compared", PASSES, DATA_FLOW, WEAK, \
 		"launches that work on the input", "backward from the second on", "test_rules") \
 	X(EVALUATIONS, "evaluations", PASSES, DATA_FLOW, LIKELY, \
 		"times through the model of which nothing goes back", "evaluations", "test_rules") \
 	/* gradients and layers by the memory that calls touch */ \
 	X(GRADIENT_BESIDE, "gradient_beside", LAYERS, DATA_FLOW, SURE, \
-		"the update's arguments", "what stands at one distance of the parameters", "flow each") \
+		"the update's arguments", "what stands at one distance of the parameters", "flow images") \
 	X(GRADIENT_STATE, "gradient_state", LAYERS, DATA_FLOW, LIKELY, \
-		"updates of parameters and of gradients apart", "gradients by the state both stand with", "flow mean") \
+		"updates of parameters and of gradients apart", "gradients by the state both stand with", "test_rules") \
 	X(GRADIENT_BLOCKS, "gradient_blocks", LAYERS, DATA_FLOW, LIKELY, \
 		"parameters in one block", "gradients in the same order in another", "flow block") \
 	X(GROUP_MODULES, "group_modules", LAYERS, NAMES, SURE, \
@@ -161,7 +161,7 @@
 	X(TOUCH_STATE, "touch_state", LAYERS, NAMES, LIKELY, \
 		"launches on a module's own state before its parameters", "the module's layer", "test_rules") \
 	X(TOUCH_NEXT, "touch_next", LAYERS, ORDER, WEAK, \
-		"a forward step that nothing tells", "the layer of the next", "flow each") \
+		"a forward step that nothing tells", "the layer of the next", "test_rules") \
 	X(TOUCH_SIBLING, "touch_sibling", LAYERS, DATA_FLOW, LIKELY, \
 		"a backward product that reads what a near one with the weights reads", "the layer of that", "flow each") \
 	X(TOUCH_GRADIENT, "touch_gradient", LAYERS, DATA_FLOW, SURE, \
@@ -175,11 +175,11 @@
 	X(TOUCH_SCATTERED, "touch_scattered", LAYERS, DATA_FLOW, SURE, \
 		"gradients put together for a reduce-scatter", "the last step to touch each is of its parameter", "none") \
 	X(TOUCH_COPY, "touch_copy", LAYERS, DATA_FLOW, LIKELY, \
-		"a copy beside a product", "the product's layer", "flow copies") \
+		"a copy beside a product", "the product's layer", "test_rules") \
 	X(TOUCH_SINK, "touch_sink", LAYERS, DATA_FLOW, LIKELY, \
 		"a backward step whose result another takes", "the layer of that", "flow each") \
 	X(TOUCH_PREVIOUS, "touch_previous", LAYERS, ORDER, WEAK, \
-		"a backward step that nothing tells", "the layer of the step before", "flow each") \
+		"a backward step that nothing tells", "the layer of the step before", "test_rules") \
 	X(TOUCH_LOSS, "touch_loss", LAYERS, ORDER, LIKELY, \
 		"steps after the last layer, or before it goes back", "the last layer", "flow middle") \
 	X(TOUCH_UNITS, "touch_units", LAYERS, DATA_FLOW, LIKELY, \
@@ -189,7 +189,7 @@
 	X(OUTSIDE_COPIES, "outside_copies", LAYERS, DATA_FLOW, LIKELY, \
 		"copies of which nothing reads what they write", "no pass", "none") \
 	X(OUTSIDE_CLEARS, "outside_clears", LAYERS, DATA_FLOW, LIKELY, \
-		"steps that touch gradients alone, before a pass", "no pass", "flow zero") \
+		"steps that touch gradients alone, before a pass", "no pass", "flow copies") \
 	/* what the framework says, over all of these */ \
 	X(FRAMEWORK, "framework", LAYERS, FRAMEWORK, SURE, \
 		"operators, autograd nodes, optimizer steps, modules", "their passes and layers", "test_layer_framework") \

@@ -25,6 +25,8 @@ static const struct what {
 	{"wgrad", "cudnn BACKWARD cudnnConvolutionBackwardFilter reads:x_ptr reads:dy_ptr grad:dw_ptr", "AAA"},
 	{"pool", "cudnn FORWARD cudnnPoolingForward reads:x_ptr writes:y_ptr", "AA"},
 	{"unpool", "cudnn BACKWARD cudnnPoolingBackward reads:y_ptr reads:dy_ptr reads:x_ptr writes:dx_ptr", "AAAA"},
+	{"act", "cudnn FORWARD cudnnActivationForward reads:x_ptr writes:y_ptr", "AA"},
+	{"unact", "cudnn BACKWARD cudnnActivationBackward reads:y_ptr reads:dy_ptr reads:x_ptr writes:dx_ptr", "AAAA"},
 	{"drop", "cudnn FORWARD cudnnDropoutForward reads:x_ptr writes:y_ptr", "AA"},
 	{"undrop", "cudnn BACKWARD cudnnDropoutBackward reads:dy_ptr writes:dx_ptr", "AA"},
 	{"axpy", "cublas COMPUTE cublasSaxpy_v2 int:n reads:x_ptr writes:y_ptr", "8AA"},

@@ -6,8 +6,7 @@
  * WHAT   up TO [BYTES], down FROM, move FROM TO [BYTES]     copies from the host, to it, on the device
  *        kernel NAME ADDRESS...                             a launch; '_': a word that is no address
  *        conv X W Y, dgrad W DY DX, wgrad X DY DW           a convolution and its gradients
- *        add A C, pool X Y, unpool Y DY X DX, read FILE     cuDNN's sum, pooling
- *        drop X Y, undrop DY DX
+ *        pool X Y, unpool Y DY X DX, act X Y, unact Y DY X DX, drop X Y, undrop DY DX, axpy X Y, read FILE
  *        reduce FROM TO BYTES, gather FROM TO BYTES, scatter FROM TO BYTES, send FROM BYTES, receive TO BYTES
  * ADDRESS a name, each of which has a block of its own; NAME+BYTES is behind its start
  * PHASE  f b c u h m i -: forward, backward, communication, update, host to device, batch split, input, none

@@ -25,6 +25,11 @@
 	"kernel sgd_update w2 g2 m2 = u conv2\n" \
 	"kernel sgd_update w3 g3 m3 = u conv3\n" \
 	"kernel sgd_update w4 g4 m4 = u conv4\n"
+#define LIBRARY_UPDATE \
+	"axpy g1 w1 = u conv1\n" \
+	"axpy g2 w2 = u conv2\n" \
+	"axpy g3 w3 = u conv3\n" \
+	"axpy g4 w4 = u conv4\n"
 #define LOSS "kernel loss l d x = f conv4\n"
 #define SEED "kernel fill s = b conv4\n" "kernel loss_back e d x s = b conv4\n"
 
@@ -145,6 +150,107 @@ static const struct {
 		"@2 wgrad x f g1 = b conv1\n"
 		"kernel sgd_update w1 g1 m1 = u conv1\n"
 		"kernel sgd_update w2 g2 m2 = u conv2\n"},
+	{"forward_source",
+		WEIGHTS "step\n" INPUT
+			"conv x w1 a = f conv1\n"
+			"conv a w2 b = f conv2\n"
+			"act a h = f conv1\n"
+			"conv b w3 c = f conv3\n"
+			"conv c w4 d = f conv4\n" BACKWARD LIBRARY_UPDATE},
+	{"backward_unmatched",
+		WEIGHTS "step\n" INPUT
+			"conv x w1 a = f conv1\n"
+			"drop a h = f dropout1\n"
+			"conv h w2 b = f conv2\n"
+			"conv b w3 c = f conv3\n"
+			"conv c w4 d = f conv4\n"
+			"wgrad c e g4 = b conv4\n"
+			"dgrad w4 e f = b conv4\n"
+			"wgrad b f g3 = b conv3\n"
+			"dgrad w3 f e = b conv3\n"
+			"wgrad h e g2 = b conv2\n"
+			"undrop q f = b dropout1\n"
+			"wgrad x f g1 = b conv1\n" LIBRARY_UPDATE},
+	{"updated_rows",
+		"kernel fill w1\n"
+		"kernel fill w2\n"
+		"kernel fill w3\n"
+		"kernel fill w4\n"
+		"step\n" INPUT FORWARD LOSS SEED BACKWARD UPDATE},
+	{"turn_lone",
+		"up w1\n"
+		"step\n" INPUT
+		"conv x w1 a = f conv1\n"
+		"kernel loss l a x = f conv1\n"
+		"kernel fill s = b conv1\n"
+		"kernel loss_back e a x s = b conv1\n"
+		"wgrad x e g1 = b conv1\n"
+		"kernel sgd_update w1 g1 m1 = u conv1\n"},
+	{"start_seed",
+		WEIGHTS "step\n" INPUT FORWARD
+			"kernel scale h d = f conv4\n"
+			"kernel mean i h = f conv4\n"
+			"kernel deviation j h = f conv4\n"
+			"kernel fill s = b conv4\n"
+			"kernel deviation_back e j s = b conv4\n" BACKWARD UPDATE},
+	{"start_returned",
+		WEIGHTS "step\n" INPUT FORWARD
+			"down d 4096 = f conv4\n"
+			"up e 2048 = h\n"
+			"kernel square e q = b conv4\n"
+			"kernel square e q = b conv4\n"
+			"kernel square e q = b conv4\n"
+			"kernel square e q = b conv4\n" BACKWARD UPDATE},
+	{"gradient_state",
+		WEIGHTS "up b1 256\n"
+			"step\n" INPUT
+			"conv x w1 a = f conv1\n"
+			"kernel shift h a b1 t = f layer1\n"
+			"conv h w2 b = f conv2\n"
+			"conv b w3 c = f conv3\n"
+			"conv c w4 d = f conv4\n" LOSS SEED
+			"wgrad c e g4 = b conv4\n"
+			"dgrad w4 e f = b conv4\n"
+			"wgrad b f g3 = b conv3\n"
+			"dgrad w3 f e = b conv3\n"
+			"wgrad h e g2 = b conv2\n"
+			"dgrad w2 e f = b conv2\n"
+			"kernel shift_back gb f = b layer1\n"
+			"wgrad x f g1 = b conv1\n"
+			"kernel adam_mean m1 g1 = u\n"
+			"kernel adam_mean m2 g2 = u\n"
+			"kernel adam_mean m3 g3 = u\n"
+			"kernel adam_mean m4 g4 = u\n"
+			"kernel adam_mean mb gb = u\n"
+			"kernel adam_update w1 m1 = u conv1\n"
+			"kernel adam_update w2 m2 = u conv2\n"
+			"kernel adam_update w3 m3 = u conv3\n"
+			"kernel adam_update w4 m4 = u conv4\n"
+			"kernel adam_update b1 mb = u layer1\n"},
+	{"touch_previous",
+		WEIGHTS "step\n" INPUT FORWARD LOSS SEED
+			"wgrad c e g4 = b conv4\n"
+			"dgrad w4 e f = b conv4\n"
+			"wgrad b f g3 = b conv3\n"
+			"dgrad w3 f e = b conv3\n"
+			"kernel count q = b conv3\n"
+			"wgrad a e g2 = b conv2\n"
+			"dgrad w2 e f = b conv2\n"
+			"wgrad x f g1 = b conv1\n" UPDATE},
+	{"touch_copy",
+		WEIGHTS "step\n" INPUT
+			"conv x w1 a = f conv1\n"
+			"conv a w2 b = f conv2\n"
+			"kernel copy_kernel h b = f conv3\n"
+			"conv h w3 c = f conv3\n"
+			"conv c w4 d = f conv4\n" LOSS SEED
+			"wgrad c e g4 = b conv4\n"
+			"dgrad w4 e f = b conv4\n"
+			"wgrad h f g3 = b conv3\n"
+			"dgrad w3 f e = b conv3\n"
+			"wgrad a e g2 = b conv2\n"
+			"dgrad w2 e f = b conv2\n"
+			"wgrad x f g1 = b conv1\n" UPDATE},
 };
 
 int main(int argument_count, char **arguments)
