@@ -176,7 +176,22 @@ static const struct {
 		"kernel fill w2\n"
 		"kernel fill w3\n"
 		"kernel fill w4\n"
-		"step\n" INPUT FORWARD LOSS SEED BACKWARD UPDATE},
+		"kernel fill b1\n"
+		"step\n" INPUT
+		"conv x w1 a = f conv1\n"
+		"kernel shift h a b1 t = f layer1\n"
+		"conv h w2 b = f conv2\n"
+		"conv b w3 c = f conv3\n"
+		"conv c w4 d = f conv4\n" LOSS SEED
+		"wgrad c e g4 = b conv4\n"
+		"dgrad w4 e f = b conv4\n"
+		"wgrad b f g3 = b conv3\n"
+		"dgrad w3 f e = b conv3\n"
+		"wgrad h e g2 = b conv2\n"
+		"dgrad w2 e f = b conv2\n"
+		"kernel shift_back gb f = b layer1\n"
+		"wgrad x f g1 = b conv1\n"
+		"kernel sgd_update w1 b1 w2 w3 w4 _ g1 gb g2 g3 g4 = u conv1\n"},
 	{"turn_lone",
 		"up w1\n"
 		"step\n" INPUT
