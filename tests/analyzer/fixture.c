@@ -35,6 +35,8 @@ static const struct what {
 	{"scatter", "nccl COMM ncclReduceScatter reads:send writes:recv bytes:bytes", "AAB"},
 	{"send", "nccl COMM ncclSend reads:send bytes:bytes int:peer", "AB1"},
 	{"receive", "nccl COMM ncclRecv writes:recv bytes:bytes int:peer", "AB1"},
+	{"enter", NULL, ""}, /* a range of the framework's */
+	{"leave", NULL, ""},
 	{"read", "libc READ read string:file", "T"},
 };
 #define WHATS (sizeof(whats) / sizeof(*whats))
@@ -53,6 +55,7 @@ struct fixture {
 	struct builder builder;
 	struct line lines[LINES];
 	int count, step; /* the first line of the step */
+	int range_count; /* of the step's lines: those that are no calls */
 	char *names[NAMES];
 	int name_count;
 	uint64_t touched[NAMES]; /* addresses of launches, in order of their numbers */
@@ -186,6 +189,13 @@ static void parse_line(struct fixture *fixture, struct line *line, char *text)
 			line->what = &whats[i];
 	if (!line->what)
 		errx(2, "no call: %s", line->count ? line->words[0] : "an empty line");
+	if (!line->what->function) {
+		if (strcmp(line->words[0], "enter") == 0 && line->count > 1)
+			line->operation = builder_range(
+				&fixture->builder, PM_RANGE_USER, line->words[1], NULL, "train (train.py:9)");
+		fixture->range_count++;
+		return;
+	}
 	for (const struct line *other = fixture->lines; other < line && !line->operation; other++)
 		if (is_same(line, other))
 			line->operation = other->operation;
@@ -245,13 +255,24 @@ static void make_call(struct fixture *fixture, const struct line *line)
 	fixture->now_ns += 100;
 }
 
+static void make(struct fixture *fixture, const struct line *line)
+{
+	if (line->what->function) {
+		make_call(fixture, line);
+		return;
+	}
+	builder_in_range(
+		&fixture->builder, line->thread, fixture->now_ns, line->operation, PM_RANGE_NO_SEQUENCE, 0);
+	fixture->now_ns += 10;
+}
+
 static void make_calls(struct fixture *fixture)
 {
 	for (int i = 0; i < fixture->step; i++)
-		make_call(fixture, &fixture->lines[i]);
+		make(fixture, &fixture->lines[i]);
 	for (int n = 0; n < FIXTURE_STEPS; n++)
 		for (int i = fixture->step; i < fixture->count; i++)
-			make_call(fixture, &fixture->lines[i]);
+			make(fixture, &fixture->lines[i]);
 }
 
 static char letter_of(enum phase phase)
@@ -300,16 +321,18 @@ static size_t count_layers(const struct fixture *fixture)
 /* Prints the step as it was found where it is not as the text says. */
 static int compare(const char *name, const struct fixture *fixture, const struct analysis *analysis)
 {
-	const size_t wanted = (size_t)(fixture->count - fixture->step);
+	const size_t wanted = (size_t)(fixture->count - fixture->step - fixture->range_count);
 	char found[100];
+	const struct line *line = &fixture->lines[fixture->step];
 	int wrong = 0;
 	struct why why;
 
 	why_find(analysis, &analysis->workers[0], &why);
 	if (why.row_count != wanted)
 		printf("%s: %zu calls in an iteration, not %zu\n", name, why.row_count, wanted), wrong++;
-	for (size_t i = 0; i < why.row_count && i < wanted; i++) {
-		const struct line *line = &fixture->lines[(size_t)fixture->step + i];
+	for (size_t i = 0; i < why.row_count && i < wanted; i++, line++) {
+		while (!line->what->function)
+			line++;
 
 		snprintf(found, sizeof(found), "%c%s%s", letter_of(why.rows[i].phase), *why.rows[i].layer ? " " : "",
 			why.rows[i].layer);
@@ -338,10 +361,10 @@ int fixture_check(const char *name, const char *text)
 		err(1, "%s", name);
 	fixture->now_ns = 10000;
 	builder_init(&fixture->builder);
-	fixture->builder.header.version = 3;
+	fixture->builder.header.version = PM_VERSION_WHOLE;
 	fixture->queue = builder_queue(&fixture->builder, 0, 1);
 	for (size_t i = 0; i < WHATS; i++)
-		fixture->functions[i] = builder_function(&fixture->builder, whats[i].function);
+		fixture->functions[i] = whats[i].function ? builder_function(&fixture->builder, whats[i].function) : 0;
 	parse(fixture, copy);
 	make_calls(fixture);
 	builder_timeline(&fixture->builder, &timeline);

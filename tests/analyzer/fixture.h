@@ -8,6 +8,7 @@
  *        conv X W Y, dgrad W DY DX, wgrad X DY DW           a convolution and its gradients
  *        pool X Y, unpool Y DY X DX, act X Y, unact Y DY X DX, drop X Y, undrop DY DX, axpy X Y, read FILE
  *        reduce FROM TO BYTES, gather FROM TO BYTES, scatter FROM TO BYTES, send FROM BYTES, receive TO BYTES
+ *        enter RANGE, leave                                 of the framework, as "Optimizer.step#SGD.step"
  * ADDRESS a name, each of which has a block of its own; NAME+BYTES is behind its start
  * PHASE  f b c u h m i -: forward, backward, communication, update, host to device, batch split, input, none
  *

@@ -36,6 +36,13 @@
 static const struct {
 	const char *rule, *text;
 } fixtures[] = {
+	{"iteration_optimizer", /* too few calls for anything that repeats */
+		"step\n"
+		"kernel one a = -\n"
+		"kernel two b = -\n"
+		"enter Optimizer.step#SGD.step\n"
+		"kernel three c = u\n"
+		"leave\n"},
 	{"start_thread",
 		WEIGHTS "step\n" INPUT FORWARD LOSS
 			"kernel fill z = f conv4\n"
