@@ -109,6 +109,6 @@ void pmrun_demo_end(const struct pmrun_options *o)
 	       "  pmrun -o myrun python train.py      your own program, on your GPUs\n",
 		folder, folder);
 	if (!o->demo_html || !open_in_browser(page))
-		printf("and open %s in a browser.\n", page);
+		printf("Open %s in a browser; on a remote machine copy it first: it is one file.\n", page);
 	free(page);
 }
