@@ -98,6 +98,11 @@ static void print_tables(struct analysis *analysis, const struct balance *balanc
 		if (form != PRINT_TEXT || table.row_count > 0)
 			print_part(
 				&table, form, object, keys[i], titles[i], i > 0 || form == PRINT_TEXT, out);
+		if (form == PRINT_TEXT && i == 2 && table.row_count > 0)
+			print_paragraph(
+				"Last to arrive: share of the collectives that have waited at least 1% of their time "
+				"for that rank.",
+				2, out);
 		print_free(&table);
 	}
 }

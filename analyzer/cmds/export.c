@@ -179,7 +179,10 @@ static int run(int argument_count, char **arguments)
 			command_unhandled(&cmd_export, option);
 	}
 	if (how.perfetto + how.kineto + how.observations + how.times != 1)
-		cmd_usage(&cmd_export, "one of --perfetto, --kineto, --observations and --times is needed");
+		cmd_usage(&cmd_export,
+			how.perfetto + how.kineto + how.observations + how.times
+				? "choose one of --perfetto, --kineto, --observations and --times: an export has one format"
+				: "choose a format: --perfetto, --kineto, --observations or --times");
 	if (how.kineto && !how.path)
 		cmd_usage(&cmd_export, "--kineto needs -o FOLDER");
 	if (how.append && (!how.observations || !how.path))

@@ -189,7 +189,7 @@ static const char *change_words(
 	case WHATIF_HOST:
 		return "zero launch time";
 	case WHATIF_INPUT:
-		return "zero input time";
+		return "zero wait for the batch";
 	case WHATIF_BALANCE:
 		return "all ranks balanced";
 	case WHATIF_STAGES:
@@ -444,7 +444,7 @@ const struct command cmd_whatif = {
 		 "\n"
 		 "Without a query, each of these changes alone, the largest gain first: each layer "
 		 "(forward, backward, update) and communication K× as fast; communication hidden "
-		 "behind all work that does not need its data; zero launch time; zero input time; "
+		 "behind all work that does not need its data; zero launch time; zero wait for the batch; "
 		 "each rank like the median of the others with the same layers, and all at their "
 		 "mean, per layer and phase of each iteration. With pipelines also: forward, "
 		 "backward and update balanced over all stages.\n",

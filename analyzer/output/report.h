@@ -60,6 +60,9 @@ void report_worker_table(struct run *run, struct print_table *table); /* a row f
 /* Which part of the run was recorded; nothing where all was (report_recording.c). */
 void report_windows(struct analysis *analysis, FILE *out);
 
+/* That traces have no end; nothing where all have. */
+void report_end(struct analysis *analysis, FILE *out);
+
 /* What is missing in the traces, and why: one line, before all that it may make wrong. Nothing where nothing
  * is. */
 void report_losses(struct analysis *analysis, FILE *out);

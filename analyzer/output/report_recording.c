@@ -102,6 +102,23 @@ static const char *loss_text(struct arena *arena, const struct timeline *timelin
 		     : "";
 }
 
+/* First of all: what comes after the end of a trace is in no figure. */
+void report_end(struct analysis *analysis, FILE *out)
+{
+	const struct timeline *timeline = &analysis->timeline;
+	size_t open = 0;
+
+	for (size_t i = 0; i < timeline->process_count; i++)
+		open += !timeline->processes[i].ended;
+	if (open)
+		print_paragraph(
+			arena_format(&analysis->timeline.arena,
+				"Incomplete: the end is missing of %zu of %zu trace%s: killed, ended by _exit or exec, or "
+				"still running.",
+				open, timeline->process_count, pm_text_plural(timeline->process_count)),
+			2, out);
+}
+
 void report_losses(struct analysis *analysis, FILE *out)
 {
 	const struct timeline *timeline = &analysis->timeline;
@@ -154,8 +171,7 @@ static const char *slow_text(struct arena *arena, const struct pace_steps *steps
 		return "Many take over 1.5 times that, as where an evaluation lies in between.";
 	if (steps->slow == 0)
 		return "None takes over 1.5 times that.";
-	return arena_format(arena,
-		"%zu take%s over 1.5 times that, which adds %.1f%% to the time: %s%s.%s",
+	return arena_format(arena, "%zu take%s over 1.5 times that, which adds %.1f%% to the time: %s%s.%s",
 		steps->slow, steps->slow == 1 ? "s" : "", steps->slow_share * 100,
 		steps->slow > 1 ? "the longest are " : "", longest_text(arena, steps),
 		sampled ? " --steps N reads them." : "");

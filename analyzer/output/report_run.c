@@ -187,6 +187,7 @@ static void print_head(struct run *run, FILE *out)
 			      report_origin(analysis), processes, processes == 1 ? "" : "es", gpus),
 		out);
 	run_print_device(run, out);
+	report_end(analysis, out);
 	report_losses(analysis, out);
 	report_windows(analysis, out);
 	if (report_exchanges(analysis, out) || analysis->worker_count == 0)

@@ -55,8 +55,7 @@ static const struct {
 	double most;
 	const char *words;
 } verdicts[] = {{0.1, "believe them within their intervals"},
-	{0.25, "good for choosing between configurations, not for promises"},
-	{HUGE_VAL, "do not rely on them"}};
+	{0.25, "good for choosing between configurations, not for promises"}, {HUGE_VAL, "unreliable"}};
 
 #define VERDICTS (sizeof(verdicts) / sizeof(*verdicts))
 
@@ -141,11 +140,11 @@ static void say_beyond(struct answer *answer, enum committee_region region, cons
 	if (is_first) {
 		add_error(answer, where, NAN, NAN);
 		said = arena_format(&answer->arena,
-			"%sdo not rely on them, because the table has too few values to leave the largest out and see.",
+			"%sextrapolation is unvalidated: the table has too few values to hold out the largest.",
 			said);
 	} else {
 		said = arena_format(&answer->arena,
-			"%s when they were left out. Farther was not tried: do not rely on it.", said);
+			"%s when they were left out. Beyond that, extrapolation is unvalidated.", said);
 	}
 	sentences_add(&answer->sentences, "%s", said);
 }

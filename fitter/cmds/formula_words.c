@@ -39,10 +39,10 @@ void formula_say_beyond(struct sentences *said, const struct formula_beyond *bey
 	if (count)
 		sentences_add(said,
 			"Beyond the measured ranges: rows with a column's largest value were left out, and then missed: %s. Farther was "
-			"not tried: do not rely on it; growth is held, and intervals widen.",
+			"not validated; growth is capped, and intervals widen.",
 			text);
 	else
 		sentences_add(said,
-			"Beyond the measured ranges: do not rely on them, because no column has enough values to leave the largest "
-			"out and see; growth is held, and intervals widen.");
+			"Beyond the measured ranges: extrapolation is unvalidated, as no column has enough values to hold out the "
+			"largest; growth is capped, and intervals widen.");
 }

@@ -19,8 +19,8 @@ static const char *how_many(const struct advice_print *p, struct arena *arena)
 	const struct advice *a = p->advice;
 	const char *text = arena_format(arena,
 		a->pays == &a->rows[0] && a->count > 1
-			? "%zu: more do less than %.0f%% of a GPU's work each (efficiency %.0f%%)."
-			: "%zu: up to there added GPUs do at least %.0f%% of a GPU's work each (efficiency "
+			? "%zu: the marginal efficiency of more is below %.0f%% (efficiency %.0f%%)."
+			: "%zu: marginal efficiency stays at or above %.0f%% up to that many (efficiency "
 			  "%.0f%%).",
 		a->pays->gpus, 100 * a->worth, 100 * a->pays->efficiency);
 
@@ -153,8 +153,8 @@ static const char *how_sure(const struct advice_print *p, struct arena *arena)
 		return arena_format(
 			arena, "measured on %zu GPU%s.", a->pays->gpus, a->pays->gpus > 1 ? "s" : "");
 	return arena_format(arena,
-		"%s: the range is %.0f%% wide, from layers measured on %s; %s. What the range does not have: "
-		"links other than %s says.",
+		"%s: the range is %.0f%% wide, from layers measured on %s; %s. The interval assumes "
+		"the link speeds of %s.",
 		advice_strengths[way->strength], 100 * (way->high / way->low - 1),
 		a->run.gpus > 1 ? arena_format(arena, "%zu GPUs", a->run.gpus) : "one GPU", missed(a, arena),
 		p->cluster);
@@ -361,7 +361,7 @@ static const char *check_text(
 	if (ratio < FAR_OFF && ratio > 1 / FAR_OFF)
 		return arena_format(arena, "%s.", text);
 	return arena_format(
-		arena, "%s: links, or how exchanges are hidden, are hardly as %s says.", text, p->cluster);
+		arena, "%s: actual link speed or overlap probably differs from %s.", text, p->cluster);
 }
 
 void advice_assumptions(const struct advice_print *p, struct arena *arena, const char **sentences)
@@ -386,8 +386,7 @@ void advice_assumptions(const struct advice_print *p, struct arena *arena, const
 		sentences[count++] = arena_format(
 			arena, "Batch: %g samples on each GPU, so that the whole batch grows.", a->run.batch);
 	sentences[count++] = arena_format(arena,
-		"Besides layers a GPU keeps %s of an iteration (%.1f%%): input, copies, "
-		"launches, waiting.",
+		"Per-GPU overhead outside layers: %s of an iteration (%.1f%%): input, copies, launches, waiting.",
 		print_time(arena, a->run.other), 100 * a->run.other / a->run.iteration);
 	sentences[count++] = layers(a, arena);
 	sentences[count++] = held(a, arena);

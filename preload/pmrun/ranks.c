@@ -153,10 +153,14 @@ static const char *advice(const struct pmrun_options *o, int error)
 {
 	const char *name = o->command[0];
 	const size_t n = strlen(name);
+	char beside[PATH_MAX], *text;
 	struct stat status;
 
 	if (stat(name, &status) != 0 && strcmp(name, "demo") == 0)
 		return " (the demo takes no option but --html, and no argument)";
+	if (error == ENOENT && !strchr(name, '/') && pmrun_has_program(name, beside) &&
+		asprintf(&text, " (it is %s: name it so, or add its folder to PATH)", beside) > 0)
+		return text;
 	if (stat(name, &status) != 0)
 		return error == ENOENT && o->softgpu && !getenv("SOFTGPU_PROFILE") && o->command[1]
 			       ? " (a GPU stands behind '=', as in --softgpu=a100)"

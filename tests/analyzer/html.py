@@ -293,7 +293,7 @@ def check_help(name, page):
     for (title, wide, row), item in zip(shown, changes):
         expected = {"rank": f"{item['worker']} like other ranks", "layer": f"{item['layer']} 2× as fast",
                     "communication": "communication 2× as fast", "overlap": "communication hidden behind computation",
-                    "host": "zero launch time", "input": "zero input time", "balance": "all ranks balanced",
+                    "host": "zero launch time", "input": "zero wait for the batch", "balance": "all ranks balanced",
                     "stages": "all stages and ranks balanced"}[item["kind"]]
         check(title == expected, f"{name}: '{title}', not '{expected}'")
         near(name, title, wide, 100 * item["gain_ns"] / changes[0]["gain_ns"])

@@ -25,7 +25,7 @@ printf 'link_gb_s 0.05\nlink_latency_us 4\n' >slow.txt
 # shellcheck disable=SC2086
 pmrun -q -n 2 -o small --softgpu -- $train --iterations 6 --batch 8 --aggregate fused >/dev/null 2>&1 || fail "no small run"
 
-expect 0 'How many GPUs: 64: up to there' pmfit advise --cluster fast.txt one
+expect 0 'How many GPUs: 64: marginal efficiency stays' pmfit advise --cluster fast.txt one
 grep -q '^Which strategy: data' out.txt || { cat out.txt; fail "no strategy"; }
 # Where nothing fits: what was tried, and what lacks least, of which the table has no less.
 expect 0 'no strategy that may be recommended fits into' pmfit advise --cluster small.txt --gpus 1,2 one
@@ -62,7 +62,7 @@ expect 0 'How sure: ' pmfit advise --cluster fast.txt --samples 1e6 --html page.
 grep -E '^ +(2|64) ' out.txt | while read -r gpus batch strategy time rest; do
 	grep -qF "<td>$gpus</td><td>$batch</td><td class=\"l\">$strategy</td><td>$time</td>" page.html || exit 1
 done || { cat out.txt; fail "the page's table is another"; }
-for words in '<dt>How many GPUs?</dt><dd>64: up to there' '1e+06 samples take' '<svg class="plot"' 'class="shade"' 'measured: ' \
+for words in '<dt>How many GPUs?</dt><dd>64: marginal efficiency stays' '1e+06 samples take' '<svg class="plot"' 'class="shade"' 'measured: ' \
 	'<title>tensor, untried</title>' '<title>zero-3, untried</title>' '<title>data</title>'; do
 	grep -qF "$words" page.html || fail "no '$words' in the page"
 done
@@ -70,7 +70,7 @@ grep -qE '<script|https?:|src=|@import|url\(' page.html && fail "the page needs 
 expect 1 'none/page.html' pmfit advise --cluster fast.txt --html none/page.html one
 
 # The run on two, which is eight times as slow, is far from what is predicted; not so beside a run as slow on one.
-expect 0 'are hardly as fast.txt says' pmfit advise --cluster fast.txt two one
+expect 0 'probably differs from fast.txt' pmfit advise --cluster fast.txt two one
 # shellcheck disable=SC2086
 SOFTGPU_TIME_SCALE=8 pmrun -q -n 1 -o slowed --softgpu -- $train --iterations 8 --batch 32 >/dev/null 2>&1 || fail "no slowed run"
 printf 'link_gb_s 16.25\nlink_latency_us 32\n' >slowed.txt

@@ -198,8 +198,8 @@ static void add_latency(struct finding_list *list)
 	call = call_meanwhile(&list->calls[least]);
 	if (call && call->phases_ns[PHASE_IDLE_QUEUE - PHASE_WORK_COUNT] > mean_ns / 3)
 		meanwhile = arena_format(arena,
-			"; for %.0f%% of it the host is blocked in %s (%s a step): the call waits for the device, "
-			"or holds it up, which the trace does not tell",
+			"; for %.0f%% of it the host is blocked in %s (%s a step); the trace cannot tell "
+			"whether this call waits for the GPU or stalls it",
 			100 * call->phases_ns[PHASE_IDLE_QUEUE - PHASE_WORK_COUNT] / mean_ns,
 			print_clean(arena, call->name), print_time(arena, call->time_ns));
 	finding_add_idle(list, FINDING_LATENCY, *meanwhile ? FINDING_WEAK : finding_measured(list), NULL,

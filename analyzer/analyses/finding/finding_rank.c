@@ -159,10 +159,8 @@ static void add_waiting(struct finding_list *list)
 		(struct finding){.kind = FINDING_WAITING,
 			.strength = list->step.ranks < list->step.world ? FINDING_WEAK : FINDING_LIKELY,
 			.subject = "changing stragglers",
-			.title =
-				list->causes.count
-					? "Apart from the stragglers, ranks wait for each other, none persistently late"
-					: "Ranks wait for each other, and none is late persistently",
+			.title = list->causes.count ? "Jitter: no other persistent straggler"
+						    : "Jitter: no persistent straggler",
 			.text = arena_format(arena,
 				"Most of it for %s: it causes %s of waiting, summed over the others, and is "
 				"last in %.1f%% of the collectives; %s",

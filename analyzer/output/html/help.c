@@ -23,7 +23,7 @@ static const char *change_words(
 	case WHATIF_HOST:
 		return "zero launch time";
 	case WHATIF_INPUT:
-		return "zero input time";
+		return "zero wait for the batch";
 	case WHATIF_BALANCE:
 		return "all ranks balanced";
 	case WHATIF_STAGES:
