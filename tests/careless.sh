@@ -63,7 +63,7 @@ done <<'END'
 1 | twice.html: file exists; --force overwrites it             | pmanalyze html -o twice.html run && pmanalyze html -o twice.html run
 1 | /dev/full: No space left on device                         | pmanalyze html -o /dev/full run
 1 | standard output: No space left on device                   | pmanalyze report run >/dev/full
-2 | one of --perfetto, --kineto, --observations and --times is needed   | pmanalyze export run
+2 | choose a format: --perfetto, --kineto, --observations or --times      | pmanalyze export run
 2 | --layer: no layer "conv9"; pmanalyze layers lists          | pmanalyze whatif --layer conv9=2 run
 2 | expected one table                                         | pmfit fit
 1 | table.csv: no time column: expected --time                 | pmfit fit table.csv

@@ -160,7 +160,7 @@ enum { OPTION_PERFETTO = OPTION_FIRST, OPTION_KINETO, OPTION_OBSERVATIONS, OPTIO
 static int run(int argument_count, char **arguments)
 {
 	struct how how = {.common = {.skip = ANALYSIS_SKIP, .whole = true}};
-	int option;
+	int option, formats;
 
 	while ((option = command_option(&cmd_export, argument_count, arguments)) != -1) {
 		if (option == OPTION_PERFETTO)
@@ -178,9 +178,10 @@ static int run(int argument_count, char **arguments)
 		else if (!cmd_common_option(&cmd_export, &how.common, option, optarg))
 			command_unhandled(&cmd_export, option);
 	}
-	if (how.perfetto + how.kineto + how.observations + how.times != 1)
+	formats = how.perfetto + how.kineto + how.observations + how.times;
+	if (formats != 1)
 		cmd_usage(&cmd_export,
-			how.perfetto + how.kineto + how.observations + how.times
+			formats > 1
 				? "choose one of --perfetto, --kineto, --observations and --times: an export has one format"
 				: "choose a format: --perfetto, --kineto, --observations or --times");
 	if (how.kineto && !how.path)

@@ -97,7 +97,7 @@ cmp parts.csv before.csv || complain "part of the rows was left"
 # wrong usage, and runs without iterations
 mkdir none
 head -c 3000 one/program.0.pmtrace >none/program.0.pmtrace
-expect 2 'one of --perfetto, --kineto, --observations and --times' "$pmanalyze" export one
+expect 2 'choose a format: --perfetto, --kineto, --observations or --times' "$pmanalyze" export one
 expect 2 'no run given' "$pmanalyze" export --perfetto
 expect 2 'exactly one run' "$pmanalyze" export --perfetto one three
 expect 2 '--append needs' "$pmanalyze" export --observations --append one

@@ -22,8 +22,8 @@ struct html_host {
 void html_host_begin(struct html_host *host, const struct analysis *analysis,
 	const struct analysis_worker *worker, html_span_taker *take, void *context);
 
-/* A call of the worker, whose work is `span`. */
-void html_host_call(struct html_host *host, const struct timeline_call *call, const struct html_span *span);
+/* A call of the worker, and its work. */
+void html_host_call(struct html_host *host, const struct timeline_call *call, const struct html_span *work);
 
 /* What else the threads of those calls did; frees what `host` has. */
 void html_host_end(struct html_host *host, size_t iteration);
