@@ -227,8 +227,10 @@ static bool add_folder(
 	struct list below = {0};
 	bool found = false;
 
+	/* Of what may not be read below, others' files and the kernel's, nothing is expected. */
 	if (!folder) {
-		*error = arena_format(arena, "%s: %s", path, strerror(errno));
+		if (depth == 0)
+			*error = arena_format(arena, "%s: %s", path, strerror(errno));
 		return false;
 	}
 	while ((entry = readdir(folder)))

@@ -363,10 +363,10 @@ const char *ssgd_verdict(const struct ssgd_item *item)
 	figure = &ssgd->figures[ssgd->best];
 	if (figure->off > SSGD_FAR)
 		return arena_format(arena,
-			"No assumption matches the run. The closest is off by %.1f%% including the rest: %s.",
+			"No assumption matches the run. The closest, with the rest, is off by %.1f%% an iteration on average: %s.",
 			figure->off * 100, ssgd_texts[ssgd->best]);
 	return arena_format(arena,
-		"The run matches: %s; off by %.1f%% including the rest.%s Overlapped with other work: "
+		"The run matches: %s; with the rest it is off by %.1f%% an iteration on average.%s Overlapped with other work: "
 		"%s%.0f%% of the input reads and %.0f%% of the input copies.",
 		ssgd_texts[ssgd->best], figure->off * 100, alike(item),
 		ssgd->shape.exchange_count ? arena_format(arena, "%.0f%% of the communication, ",
