@@ -2,7 +2,7 @@
  * The trace file: what libpmhook.so writes and pmanalyze reads. The only header the two share.
  *
  *     file        = header, chunk, chunk, ...           one file per process
- *     header      = struct pm_header, zeros up to header_bytes
+ *     header      = struct pm_header, zeros up to header_bytes; at PM_LIVE_OFFSET struct pm_live
  *     chunk       = struct pm_chunk, payload            chunk_bytes in all; chunks lie end to end
  *     dictionary  = entry, entry, ...                   payload of a PM_CHUNK_DICTIONARY
  *     entry       = struct pm_entry, body, zeros        entry_bytes in all, a multiple of 8
@@ -83,6 +83,29 @@ struct pm_header {
 	uint64_t worker_ns; /* in reads, summed over the workers */
 	/* since then: what was not recorded, by enum pm_loss; kept current */
 	uint64_t losses[PM_LOSS_ROOM];
+};
+
+/*
+ * What the process does now, in the header's page: whoever watches many processes reads one page of each. The hook finds
+ * steps by an operation that repeats once in each period of the calls of the thread that launched work first; readers of
+ * the whole trace know better, and say so. Without the magic there is none: an older file.
+ */
+#define PM_LIVE_OFFSET 2048
+#define PM_LIVE_MAGIC 0x316576696c6d7000u
+#define PM_LIVE_STEPS 32
+struct pm_live {
+	uint64_t magic;
+	uint64_t seen_ns;  /* CLOCK_MONOTONIC: not later than PMH_COST_EVERY calls of each thread ago; 0: no call yet */
+	uint64_t calls;    /* of all threads, but for fewer than PMH_COST_EVERY of each */
+	uint64_t communications; /* calls of the kind COMM that have returned */
+	uint64_t ended_ns; /* CLOCK_MONOTONIC: the trace was closed; 0: it goes on, or was killed */
+	uint64_t device_ns[3]; /* sums of the intervals that have come in: of kernels, of communication, of copies */
+	/* of the steps; odd `changes`: they are being written. `steps` are those seen since the period was found, in all */
+	uint64_t changes;
+	uint64_t steps;
+	uint64_t timed_steps;  /* of these, those in all of which device times were taken */
+	uint64_t last_step_ns; /* CLOCK_MONOTONIC: when the last one ended; 0: none has */
+	uint64_t step_ns[PM_LIVE_STEPS]; /* how long they took: number n at n % PM_LIVE_STEPS, from 0 */
 };
 
 enum pm_device_source {
@@ -805,6 +828,8 @@ enum pm_type {
 };
 
 _Static_assert(sizeof(struct pm_header) == 80 + 128 + 32 + 8 * PM_LOSS_ROOM, "no padding");
+_Static_assert(sizeof(struct pm_live) == 12 * 8 + 8 * PM_LIVE_STEPS, "no padding");
+_Static_assert(sizeof(struct pm_header) <= PM_LIVE_OFFSET, "each has its place");
 _Static_assert(PM_LOSS_COUNT <= PM_LOSS_ROOM, "each cause of loss has its place");
 _Static_assert(sizeof(struct pm_chunk) == 64, "no padding");
 _Static_assert(sizeof(struct pm_record) == 16, "no padding");

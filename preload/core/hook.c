@@ -10,6 +10,7 @@
 
 #include "call/group.h"
 #include "call/left.h"
+#include "call/steps.h"
 #include "call/turns.h"
 #include "call/window.h"
 #include "describe/backend.h"
@@ -36,6 +37,7 @@
 #include "guest/sigbus.h"
 #include "process.h"
 #include "python/python_line.h"
+#include "trace/live.h"
 #include "trace/write.h"
 
 /* What a library answers for a function that it does not have. */
@@ -230,6 +232,7 @@ static __attribute__((noinline)) void append_more(
 	struct pm_more more = {.correlation = f->correlation, .result = result};
 
 	if (is_comm) {
+		pmh_live_communicated(f->op);
 		more.sequence = pmh_comm_sequence(self->communicator, call);
 		more.group = self->group_depth > 0 ? (uint8_t)(1 + self->group_count % 255) : 0;
 	}
@@ -288,6 +291,7 @@ static __attribute__((noinline)) void sampled(struct pmh_thread *self, const str
 		pmh_sigbus_begin();
 	if (own > described)
 		pmh_cost_sample(&self->own, own - described);
+	pmh_live_calls(PMH_COST_EVERY);
 	pmh_turns_check(self);
 	pmh_framework_seek(self->sample_count);
 }
@@ -300,6 +304,8 @@ PMH_INLINE void leave(
 	f->call = PM_CALL_NONE;
 	if (f->pushed)
 		pmh_cupti_end();
+	if (f->interval.ring && (kind == PM_KIND_COPY || kind == PM_KIND_SET))
+		pmh_live_classify(f->op, PMH_LIVE_COPY);
 	if (f->interval.ring)
 		pmh_device_end(f->interval, f->place.stream, f->op, f->correlation, f->place.queue, 0);
 	if ((role == PM_ROLE_BEGINS_CAPTURE && result == 0) ||
@@ -322,6 +328,9 @@ PMH_INLINE void leave(
 	if ((pmh_runs_on_device(kind) || role == PM_ROLE_LAUNCHES_GRAPH) &&
 		__builtin_expect(pmh_window_counts, 0))
 		pmh_window_count(self, f->op);
+	if (pmh_runs_on_device(kind) || role == PM_ROLE_LAUNCHES_GRAPH ||
+		(kind == PM_KIND_SYNC && role != PM_ROLE_QUERY))
+		pmh_steps_see(self, f->op, kind);
 	/* after a wait all before it is ready; and now and then, for threads that never wait */
 	if ((kind == PM_KIND_SYNC && role != PM_ROLE_QUERY) ||
 		((f->interval.ring || f->pushed || role == PM_ROLE_QUERY) && self->timed_count++ % 64 == 0)) {

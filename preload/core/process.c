@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "call/left.h"
+#include "call/steps.h"
 #include "call/turns.h"
 #include "call/window.h"
 #include "describe/backend.h"
@@ -101,6 +102,7 @@ static void end_thread(void *record)
 		pmh_device_leave(t);
 	pmh_capture_thread_gone(t);
 	pmh_window_leave(t);
+	pmh_steps_leave(t);
 	pmh_touch_leave(t);
 	pmh_thread_unlist(t, add_to_ended);
 	pmh_trace_leave(t);
@@ -270,6 +272,7 @@ static int decide(void)
 	pmh_python_begin();
 	pmh_sample_begin();
 	pmh_turns_init();
+	pmh_steps_begin();
 	pmh_framework_begin();
 	return PMH_RECORDING;
 }

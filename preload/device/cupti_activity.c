@@ -22,6 +22,7 @@
 #include "guest/settings_hook.h"
 #include "stretch.h"
 #include "trace/intern.h"
+#include "trace/live.h"
 #include "trace/write.h"
 
 #define WAITING (1u << 13) /* activities that wait for a call, or for their graph */
@@ -228,6 +229,14 @@ static uint16_t queue_of(const struct activity *a)
 
 /* ---- writing ---- */
 
+/* NCCL's kernels have had its name in theirs from the first version on. */
+static enum pmh_live_class class_of(const struct activity *a)
+{
+	if (a->kind == PM_KIND_COPY || a->kind == PM_KIND_SET)
+		return PMH_LIVE_COPY;
+	return a->name && strstr(a->name, "nccl") ? PMH_LIVE_COMMUNICATION : PMH_LIVE_KERNEL;
+}
+
 static uint32_t operation_of(const struct activity *a)
 {
 	if (a->kind == PM_KIND_COPY)
@@ -246,14 +255,18 @@ static void write_activity(const struct activity *a, uint32_t sequence)
 	uint16_t queue = queue_of(a);
 	uint8_t flags = pmh_external_flags(a->id);
 	uint64_t call = flags & PM_FLAG_GROUP ? grouped_call(a, queue) : a->id;
+	uint32_t op;
 
 	/* of a call outside the window, or outside a stretch */
 	if (!call && (strcmp(pmh_settings.window, "all") != 0 || atomic_load(&pmh_stretch_is_off)))
 		return;
+	op = operation_of(a);
+	if (!pmh_live_is_classified(op))
+		pmh_live_classify(op, class_of(a));
 	pmh_append_slowly(&pmh_self,
 		&(struct pmh_record){.begin = near_monotonic(a->begin_ns),
 			.end = near_monotonic(a->end_ns),
-			.op = operation_of(a),
+			.op = op,
 			.queue = queue,
 			.kind = PM_RECORD_DEVICE,
 			.flags = flags | PM_FLAG_ACTIVITY},

@@ -10,6 +10,7 @@
 #include "file.h"
 #include "guest/guest.h"
 #include "guest/map.h"
+#include "live.h"
 #include "ring.h"
 #include "sample.h"
 
@@ -242,6 +243,8 @@ void pmh_append_slowly(struct pmh_thread *self, const struct pmh_record *r, cons
 			  .queue = r->queue,
 			  .kind = r->kind,
 			  .flags = r->flags});
+	if (clock)
+		pmh_live_device(r->op, duration);
 	/* a device interval that comes in while the thread is in a call stands where that was */
 	if (clock && self->frame.call != PM_CALL_NONE)
 		pmh_entered(

@@ -34,6 +34,7 @@
 #include "file.h"
 #include "guest/sigbus.h"
 #include "intern.h"
+#include "live.h"
 #include "ring.h"
 
 #define HEADER_BYTES 4096u
@@ -350,6 +351,7 @@ int pmh_trace_open(void)
 	/* the magic last: until then the file is no trace */
 	memcpy(&magic, PM_MAGIC, sizeof magic);
 	__atomic_store_n((uint64_t *)(void *)pmh_file.header->magic, magic, __ATOMIC_RELEASE);
+	pmh_live_begin();
 	pmh_command_note(h.program);
 	pmh_attempt_note();
 	pmh_ring_note();
@@ -438,6 +440,7 @@ void pmh_trace_close(const struct pm_footer *footer)
 	struct pmh_map map;
 	struct pm_chunk head;
 
+	pmh_live_end();
 	pmh_acquire(&pmh_file.lock);
 	pmh_file.is_damaged |= pmh_map_is_lost(&header_map) || pmh_map_is_lost(&dictionary);
 	if (pmh_file.header && pmh_apart_or_here(look_again, NULL) &&

@@ -1,0 +1,149 @@
+/* Steps by a period of one thread's operations: see steps.h. */
+#include "steps.h"
+
+#include <errno.h>
+#include <stdbool.h>
+
+#include "device/stretch.h"
+#include "guest/clock.h"
+#include "trace/live.h"
+
+#define RING (1u << 17) /* operations kept; the longest period is a third of it */
+#define PATIENT 16u     /* periods without the mark: another loop runs */
+#define LOOKS 256u      /* without a period; then there is none to be found */
+
+const struct pmh_thread *_Atomic pmh_steps_thread;
+uint32_t pmh_steps_mark, pmh_steps_unseen, pmh_steps_patience;
+
+/* What follows is the watched thread's alone. An operation and its kind, which is below 32. */
+static uint32_t ring[RING];
+static uint64_t seen, next_look, last_ns;
+static unsigned looks;
+static bool was_timed;
+
+void pmh_steps_begin(void)
+{
+	atomic_store(&pmh_steps_thread, NULL);
+	pmh_steps_mark = pmh_steps_unseen = 0;
+	seen = last_ns = 0;
+	next_look = 16;
+	looks = 0;
+}
+
+void pmh_steps_leave(const struct pmh_thread *self)
+{
+	if (atomic_load(&pmh_steps_thread) == self)
+		pmh_steps_begin();
+}
+
+static uint32_t back(uint32_t steps)
+{
+	return ring[(seen - 1 - steps) % RING];
+}
+
+/* All repeats with the period, over half of what is known: equal layers repeat too, but not across a step's
+ * end. */
+static bool repeats(uint32_t period)
+{
+	const uint32_t known = seen < RING ? (uint32_t)seen : RING;
+	const uint32_t span = known / 2 > 2 * period ? known / 2 : 2 * period;
+
+	if (span + period > known)
+		return false;
+	for (uint32_t i = 0; i < span; i++)
+		if (back(i) != back(i + period))
+			return false;
+	return true;
+}
+
+/* Its number is the same where calls are looked at for their addresses (trace/sample.h). */
+static bool is_without_addresses(uint32_t entry)
+{
+	const enum pm_kind kind = (enum pm_kind)(entry & 31);
+
+	return kind == PM_KIND_LAUNCH || kind == PM_KIND_SYNC;
+}
+
+static bool occurs_once(uint32_t entry, uint32_t period)
+{
+	uint32_t times = 0;
+
+	for (uint32_t i = 0; i < period && times < 2; i++)
+		times += back(i) == entry;
+	return times == 1;
+}
+
+/* The operation that stands for a step, 0: none does. Few are tried: each takes a walk over the period. */
+static uint32_t mark_of(uint32_t period)
+{
+	uint32_t other = 0;
+	unsigned tries = 0;
+
+	for (uint32_t i = 0; i < period && tries < LOOKS; i++) {
+		const bool is_good = is_without_addresses(back(i));
+
+		if (!is_good && other)
+			continue;
+		tries++;
+		if (!occurs_once(back(i), period))
+			continue;
+		if (is_good)
+			return back(i) >> 5;
+		other = back(i) >> 5;
+	}
+	return other;
+}
+
+static void look(void)
+{
+	next_look = seen + seen / 8 + 16;
+	looks++;
+	for (uint32_t period = 1; period <= RING / 3 && 3 * (uint64_t)period <= seen; period++)
+		if (back(0) == back(period) && repeats(period)) {
+			pmh_steps_mark = mark_of(period);
+			pmh_steps_patience = PATIENT * period;
+			pmh_steps_unseen = 0;
+			last_ns = 0;
+			return;
+		}
+}
+
+static void step_ends(void)
+{
+	const uint64_t now_ns = pmh_monotonic_ns();
+	const bool is_timed = !atomic_load_explicit(&pmh_stretch_is_off, memory_order_relaxed);
+
+	pmh_live_step(now_ns, last_ns ? now_ns - last_ns : 0, is_timed && was_timed);
+	last_ns = now_ns;
+	was_timed = is_timed;
+	pmh_steps_unseen = 0;
+}
+
+/* The loop that the mark is of is over. */
+static void start_again(void)
+{
+	pmh_steps_mark = pmh_steps_unseen = 0;
+	seen = last_ns = 0;
+	next_look = 16;
+	looks = 0;
+}
+
+void pmh_steps_see_slowly(const struct pmh_thread *self, uint32_t op, enum pm_kind kind)
+{
+	const struct pmh_thread *nobody = NULL;
+	const int saved_errno = errno;
+
+	if (atomic_load(&pmh_steps_thread) != self &&
+		(kind == PM_KIND_SYNC || !atomic_compare_exchange_strong(&pmh_steps_thread, &nobody, self)))
+		return;
+	if (pmh_steps_mark && op == pmh_steps_mark) {
+		step_ends();
+	} else if (pmh_steps_mark) {
+		start_again();
+	} else if (looks < LOOKS) {
+		ring[seen++ % RING] = op << 5 | ((uint32_t)kind & 31);
+		if (seen >= next_look)
+			look();
+	}
+	errno = saved_errno;
+}
