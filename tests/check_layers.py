@@ -10,7 +10,7 @@ import sys
 LAYERS = {
     "preload": [".", "guest", "trace", "python", "describe", "device", "call", "framework", "files", "core", "pmrun"],
     "analyzer": ["base", "trace", "timeline", "framework", "import", "reconstruct", "analyses", "analyses/replay", "analyses/cause",
-                 "analyses/slowdown", "analyses/finding", "analyses/hang", "analyses/ssgd", "analyses/compare", "analyses/roofline", "analyses/summary", "output",
+                 "analyses/slowdown", "analyses/finding", "analyses/hang", "analyses/ssgd", "analyses/compare", "analyses/roofline", "analyses/summary", "analyses/fleet", "output",
                  "output/export", "output/html", "cmds", "."],
     "fitter": ["base", "expression", "model", "search", "fit", "data", "step", "baselines", "transfer", "sweep", "strategy", "advise", "compare", "export", "output",
                "study", "cmds", "."],

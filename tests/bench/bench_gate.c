@@ -88,10 +88,10 @@ static void judge_pair(struct random *random, const struct noise *noise, double 
 	after->undecided += slower.answer != SLOWER_YES && slower.answer != SLOWER_NO;
 }
 
-/* 95% allow 1 in 20 to be wrong; more than three standard deviations above that is no chance. */
+/* 95% allow 1 in 20 to be wrong; more than one and three standard deviations above that is no chance. */
 static bool too_many(unsigned wrong, unsigned pairs)
 {
-	return wrong > 0.05 * pairs + 3 * sqrt(0.05 * 0.95 * pairs);
+	return wrong > 1 + 0.05 * pairs + 3 * sqrt(0.05 * 0.95 * pairs);
 }
 
 static bool run_row(const struct noise *noise, double change, unsigned pairs, uint64_t seed)
