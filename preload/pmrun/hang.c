@@ -74,18 +74,27 @@ static void print_conclusion(const struct pmrun_options *o)
 	fprintf(stderr, "pmrun: where all threads are: %s\n", path);
 }
 
-/* The look has ended: does the job hang? Its report takes the place of the one before. */
-static int take_report(const struct pmrun_options *o, int status)
+/* The look has ended: FINAL, LIKELY or OPEN; 0: it does not hang, or nothing is known. */
+static int take_status(int status)
 {
 	const int exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-	const bool hangs = exit_status >= FINAL && exit_status <= OPEN, whole = hangs || exit_status == 0;
-	char new_path[PATH_MAX], path[PATH_MAX];
 
 	look.pid = 0;
-	if (report_path(o, UNDER_WAY, new_path) && report_path(o, NAME, path) &&
-		(whole ? rename(new_path, path) : unlink(new_path)) == 0)
-		return hangs ? exit_status : 0;
-	return 0;
+	return exit_status >= FINAL && exit_status <= OPEN ? exit_status : 0;
+}
+
+/* The report that is printed takes the place of the one before, so that the file says what was said; others are
+ * dropped. */
+static void take_report(const struct pmrun_options *o, bool is_printed)
+{
+	char new_path[PATH_MAX], path[PATH_MAX];
+
+	if (!report_path(o, UNDER_WAY, new_path) || !report_path(o, NAME, path))
+		return;
+	if (is_printed && rename(new_path, path) == 0)
+		print_conclusion(o);
+	else
+		unlink(new_path);
 }
 
 void pmrun_hang_end(const struct pmrun_options *o)
@@ -104,8 +113,7 @@ void pmrun_hang_end(const struct pmrun_options *o)
 /* What is new is said: that it hangs, or that this is surer than before. */
 static void note_look(const struct pmrun_options *o, int status, double now)
 {
-	if (status && (!look.status || status < look.status))
-		print_conclusion(o);
+	take_report(o, status && (!look.status || status < look.status));
 	look.status = status;
 	look.finals = status == FINAL ? look.finals + 1 : 0;
 	if (status != FINAL && status != LIKELY)
@@ -134,7 +142,7 @@ bool pmrun_hang_watch(const struct pmrun_options *o, double now)
 	}
 	if (look.pid <= 0 || waitpid(look.pid, &status, WNOHANG) != look.pid)
 		return false;
-	note_look(o, take_report(o, status), now);
+	note_look(o, take_status(status), now);
 	return is_to_end(o, now);
 }
 
@@ -155,8 +163,8 @@ void pmrun_hang_report(const struct pmrun_options *o)
 	for (int i = 0; i < rounds && look.pid > 0; i++) {
 		if (waitpid(look.pid, &status, WNOHANG) != look.pid) {
 			nanosleep(&step, NULL);
-		} else if (take_report(o, status)) {
-			print_conclusion(o);
+		} else {
+			take_report(o, take_status(status) != 0);
 		}
 	}
 	pmrun_hang_end(o);

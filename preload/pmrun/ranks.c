@@ -266,6 +266,14 @@ static void signal_all(int number)
 			kill(ranks.pids[i], number);
 }
 
+/* What they have started ends with them: it is found as long as they are there. */
+static void end_with(int number)
+{
+	pmrun_list_below(ranks.pids, ranks.count);
+	ranks.ended_with = number;
+	signal_all(number);
+}
+
 /* After a failure the others would often wait for the lost rank for ever. */
 static void end_others(const struct pmrun_options *o)
 {
@@ -275,11 +283,9 @@ static void end_others(const struct pmrun_options *o)
 		return;
 	if (ranks.ended_with == 0 && since >= o->grace_seconds) {
 		pmrun_hang_report(o);
-		ranks.ended_with = SIGTERM;
-		signal_all(SIGTERM);
+		end_with(SIGTERM);
 	} else if (ranks.ended_with == SIGTERM && since >= 2 * o->grace_seconds) {
-		ranks.ended_with = SIGKILL;
-		signal_all(SIGKILL);
+		end_with(SIGKILL);
 	}
 }
 
@@ -290,8 +296,7 @@ static void end_job(void)
 	ranks.failed_rank = 0;
 	ranks.failed_status = HANG_STATUS << 8;
 	ranks.failed_at = now();
-	ranks.ended_with = SIGTERM;
-	signal_all(SIGTERM);
+	end_with(SIGTERM);
 }
 
 static void print_size(char *text, size_t text_bytes, uint64_t size_bytes)
@@ -343,6 +348,8 @@ static void watch(const struct pmrun_options *o, const sigset_t *signals, double
 			show_progress(o, shown - began, iterations);
 		}
 	}
+	if (ranks.ended_with)
+		pmrun_kill_below();
 	pmrun_hang_end(o);
 	pmrun_status("");
 	pmrun_progress_end();

@@ -18,6 +18,7 @@
 #define LAST_CHUNK_BYTES (1u << 20)
 #define RESTS 16             /* threads that end one after another, or so many together */
 #define LEAST_REST_SLOTS 16u /* of a smaller rest nothing is made */
+#define TRY_AGAIN 1024u      /* after so many losses: each try costs system calls */
 #define BACK_NS 1000000000u  /* a new base of device time lies so far before the interval */
 
 /*
@@ -147,8 +148,8 @@ static void next_chunk(void *data)
 		atomic_store_explicit(&self->record_count, self->chunk_first, memory_order_relaxed);
 	}
 	unmap_chunk(self);
-	/* after a loss, try again only now and then: each try costs system calls */
-	if (pmh_file.header && self->lost_count % 1024 == 0) {
+	/* after a loss, try again only now and then */
+	if (pmh_file.header && self->lost_count % TRY_AGAIN == 0) {
 		is_open = open_chunk(self, wanted->slots, byte_count, &head);
 		self->why_lost = pmh_file.why_not;
 	}
@@ -170,6 +171,10 @@ static bool room(struct pmh_thread *self, uint32_t packed_slots)
 
 	if (self->next && (size_t)(self->end - self->next) >= wanted.slots)
 		return true;
+	/* on a full disk each call comes here: even to look whether it is time to try again would cost more than
+	 * to record it */
+	if (!self->next && !self->chunk.start && self->lost_count % TRY_AGAIN)
+		return false;
 	pmh_rarely(next_chunk, &wanted);
 	return self->next != NULL;
 }
