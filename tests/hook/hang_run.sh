@@ -20,8 +20,20 @@ run() { # FAULT OPTION...
 run stopped --hang-after 1 --hang-end
 [ $status = 124 ] || complain "a job that cannot go on ended with status $status, expected 124"
 grep -q '^pmrun: Rank 2 is what the others wait for: it is stopped' said || complain "stopped: rank 2 was not named"
-[ -s run/hang.txt ] || complain "no run/hang.txt"
+# the file says what was printed last
+sed '/^$/,$d' run/hang.txt >conclusion
+sed -n 's/^pmrun: //p' said | grep -B 99 -F "$(tail -n 1 conclusion)" | tail -n "$(wc -l <conclusion)" >printed
+[ -s conclusion ] && cmp conclusion printed || complain "run/hang.txt is not what was printed: $(cat conclusion)"
 "$BUILD/bin/pmanalyze" dump run/*.0.pmtrace >/dev/null || complain "the traces cannot be read"
+
+# what ranks have started ends with them, as loaders' workers do not by themselves
+rm -rf id run
+export BUILD
+"$BUILD/bin/pmrun" -q -n 4 -o run --softgpu=a100 -g 1 --hang-after 1 --hang-end -- \
+	sh -c 'sleep 600 & echo $! >worker.$RANK; exec "$BUILD/bin/hang_host" stopped 2 23' 2>said || true
+for worker in worker.?; do
+	! kill -0 "$(cat "$worker")" 2>/dev/null || complain "$worker is left"
+done
 
 # A scheduler ends pmrun and all ranks at once: what was known of the hang stays. Of signals that wait pmrun takes SIGTERM first.
 rm -rf id run said
