@@ -12,7 +12,7 @@
 
 #include "base/memory.h"
 #include "pm_format.h"
-#include "trace/attempt.h"
+#include "trace/trace_attempt.h"
 
 #include <stdbool.h>
 #include <stddef.h>

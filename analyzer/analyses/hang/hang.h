@@ -13,7 +13,7 @@
 #ifndef ANALYSES_HANG_HANG_H
 #define ANALYSES_HANG_HANG_H
 
-#include "trace/attempt.h"
+#include "trace/trace_attempt.h"
 #include "trace/standing.h"
 
 enum hang_process {

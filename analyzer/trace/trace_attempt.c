@@ -1,5 +1,5 @@
-/* The note of the attempt: see attempt.h. */
-#include "attempt.h"
+/* The note of the attempt: see trace_attempt.h. */
+#include "trace_attempt.h"
 #include "trace.h"
 
 #include <limits.h>

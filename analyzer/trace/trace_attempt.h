@@ -2,8 +2,8 @@
  * Which start of its job a trace belongs to, where its launcher starts jobs again: the note "attempt: ..."
  * (pm_format.h). Traces of other launchers, and older ones, say nothing.
  */
-#ifndef TRACE_ATTEMPT_H
-#define TRACE_ATTEMPT_H
+#ifndef TRACE_TRACE_ATTEMPT_H
+#define TRACE_TRACE_ATTEMPT_H
 
 #include <stdbool.h>
 #include <stdint.h>
