@@ -15,6 +15,7 @@ import glob
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -36,6 +37,7 @@ FAULTS = {
     "root": ["different_collective"],
     "swapped": ["different_collective"],
     "barrier": ["different_collective"],
+    "skip": ["different_collective"],
     "order": ["order_of_communicators"],
     "receive": ["unmatched_point_to_point"],
     "unsent": ["unmatched_point_to_point"],
@@ -71,6 +73,8 @@ HEALTHY = {"load", "import", "prompt", "quiet", "debugger", "suspended"} | {faul
 # of which it may say that it does not know
 MAY_BE_OPEN = {"ahead"}
 PAIRS = {"receive": ("receive", -1), "unsent": ("send", 1), "unreceived": ("receive", 1)}
+# of a rank that makes no call, what the system says of it; the second where it does not let the call be read
+WHERE = {"input": r"It (is in (pause|ppoll)|sleeps in)", "lock": r"It (is in futex|sleeps in the kernel's futex)"}
 LEAST_RANKS = {"ahead": 3}
 BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
 HOOK = os.environ.get("HOOK", f"{BUILD}/lib/libpmhook.so")
@@ -215,7 +219,13 @@ def run(fault, ranks, seed, later, patience_s):
         pair = {"rank": str(victim), "peer": str((victim + distance) % ranks), "missing": missing}
         right = [{key: named[key] for key in pair} for named in answer["pairs"]] == [pair]
         said += f"; pairs {answer['pairs']}"
-    return right and answer["class"] in FAULTS[fault], f"victim {victim}, step {step}: {said}"
+    if fault in WHERE and answer["strength"] != "open":
+        right = right and re.search(WHERE[fault], answer["culprits"][0]["sentence"])
+        said += f"; {answer['culprits'][0]['sentence']}"
+    if fault == "skip":
+        steps = re.search(r"1 step fewer than .* since (?:one of )?steps? (\d+)(?: to (\d+))?\.", answer["headline"])
+        right = right and steps and int(steps[1]) <= later + step <= int(steps[2] or steps[1])
+    return bool(right) and answer["class"] in FAULTS[fault], f"victim {victim}, step {step}: {said}"
 
 
 def main():
