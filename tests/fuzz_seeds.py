@@ -1,7 +1,9 @@
 """Makes the seeds of the fuzz targets: fuzz_seeds.py BUILD FOLDER. Small files that the readers take, by the tests' own makers and
 by hand; and those that once broke a reader. Each target has a folder of its own."""
 import gzip
+import json
 import os
+import pickle
 import sqlite3
 import subprocess
 import sys
@@ -51,6 +53,14 @@ for file in os.listdir(path("made", "sums")):
 for file in os.listdir(path("made", "kineto")):
     with gzip.open(os.path.join(path("made", "kineto"), file)) as trace:
         write("imported", file[:-3], trace.read()[:20000])
+
+# Flight Recorder: pickles of old and new protocols, and JSON
+flight = {"version": "2.10", "entries": [{"process_group": ("0", "default_pg"), "collective_seq_id": 1, "profiling_name": "nccl:all_reduce",
+          "input_sizes": [[4, 3]], "input_dtypes": ["Float"], "state": "started", "is_p2p": False,
+          "frames": [{"name": "f", "filename": "a.py", "line": 3}]}] * 2, "pg_config": {"0": {"name": "0", "desc": "", "ranks": "[0, 1]"}}}
+for protocol in (2, 4):
+    write("flight", f"pickle{protocol}", pickle.dumps(flight, protocol))
+write("flight", "dump.json", json.dumps(flight))
 
 # XPlane: a device with a stream and a kernel
 write("imported", "plane.xplane.pb", bytes.fromhex(

@@ -1,7 +1,9 @@
 /* pmanalyze hang: why a job does not go on, and where its ranks stand. */
 #include "cmd.h"
 #include "analyses/hang/hang.h"
+#include "analyses/hang/hang_flight.h"
 #include "base/table.h"
+#include "hang_flight.h"
 #include "trace/dump.h"
 
 #include <inttypes.h>
@@ -333,7 +335,7 @@ static int run(int argument_count, char **arguments)
 {
 	enum print_form form = PRINT_TEXT;
 	long patience_s = PATIENCE_S;
-	bool fails = false, by_strength = false;
+	bool fails = false, by_strength = false, found;
 	struct hang hang;
 	int option, status;
 
@@ -348,6 +350,10 @@ static int run(int argument_count, char **arguments)
 			command_unhandled(&cmd_hang, option);
 	if (optind >= argument_count)
 		cmd_usage(&cmd_hang, "no run given");
+	if (hang_flight_is(arguments + optind, (size_t)(argument_count - optind))) {
+		status = hang_flight_run(arguments + optind, (size_t)(argument_count - optind), form, &found);
+		return (fails || by_strength) && found && status == 0 ? HUNG + by_strength : status;
+	}
 	hang_read(&hang, arguments + optind, (size_t)(argument_count - optind));
 	status = hang.rank_count == 0 || hang.unread > 0;
 	if (hang.rank_count > 0) {
@@ -397,6 +403,10 @@ const struct command cmd_hang = {
 		"time, majority, or the order of earlier iterations), open. Of a rank that makes no "
 		"call and computes, reads or writes it says so, and waits three times as long. Of a job "
 		"that was started again the last attempt is looked at.\n"
+		"\n"
+		"RUN... may be dumps of PyTorch's Flight Recorder instead (nccl_trace_rank_N, pickles "
+		"or JSON), or folders of such: of each process group it says which rank has not "
+		"entered what the others wait in, and where ranks have entered different collectives.\n"
 		"\n"
 		"Then the call that each thread is in (\"in\") or else its last one (\"after\"), and "
 		"how many collectives each rank has entered on each communicator; ranks that "

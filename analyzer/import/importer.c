@@ -1,6 +1,7 @@
 /* The formats of other profilers: see importer.h. */
 #include "importer.h"
 #include "base/json.h"
+#include "flight_recorder.h"
 #include "pipeline_log.h"
 
 #include <string.h>
@@ -54,6 +55,7 @@ static const struct importer importers[] = {
 	{"AMD Primus' pipeline data (config.json)", no_names, is_primus, imported_read_pipeline, NULL},
 	{"one stage of Primus' pipeline data", no_names, is_primus_part, NULL,
 		"name its folder, or the config.json beside it"},
+	{"a dump of PyTorch's Flight Recorder", no_names, flight_sniff, NULL, "pmanalyze hang reads it"},
 	{"XPlane of JAX and TensorFlow (*.xplane.pb)", xplane_names, xplane_sniff, xplane_read, NULL},
 	{"Chrome-trace JSON of PyTorch's profiler, JAX, Ascend or labelled phases", json_names, is_chrome,
 		imported_read_json, NULL},
