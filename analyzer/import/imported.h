@@ -116,6 +116,7 @@ struct imported_collective {
 	int64_t in_count, out_count; /* elements; -1: not known */
 	int32_t size;                /* ranks; 0: not known */
 	int64_t sequence;            /* in its group; -1: not known */
+	int32_t from, to; /* of a send or receive: ranks of the job; -1: not known */
 };
 
 /* What a device is, as far as the file says; 0, NULL: not. */

@@ -24,7 +24,8 @@ static uint64_t collective_bytes(
 {
 	uint64_t bytes = type_bytes(imported->strings.items[collective->type]);
 	int64_t in = collective->in_count, out = collective->out_count;
-	int64_t count = in < 0 ? out : out < 0 ? in : in < out ? in : out;
+	/* of a send nothing comes out, into a receive nothing goes */
+	int64_t count = in <= 0 ? out : out <= 0 ? in : in < out ? in : out;
 	uint64_t result;
 
 	if (count <= 0 || __builtin_mul_overflow((uint64_t)count, bytes, &result))
@@ -55,6 +56,22 @@ static uint32_t communicator_of(struct imported_build *build, uint32_t group, in
 	return build->communicators[group];
 }
 
+/* Where send and receive say from which rank of the job to which, they belong to a communicator of all ranks:
+ * that of their group may number them otherwise. False: they do not, or the job's size is not known. */
+static bool describe_peer(struct imported_build *build, const struct imported_collective *collective,
+	struct imported_operation *operation)
+{
+	const struct imported *imported = build->imported;
+	const char *function = imported_collective_name(imported->strings.items[operation->call]);
+	int32_t peer = strcmp(function, "ncclRecv") == 0 ? collective->from : collective->to;
+
+	if (peer < 0 || imported->world <= 0)
+		return false;
+	operation->peer = peer;
+	operation->communicator = communicator_of(build, build->join->peers, imported->world);
+	return true;
+}
+
 static void describe_collective(
 	struct imported_build *build, uint32_t event, struct imported_operation *operation)
 {
@@ -71,6 +88,8 @@ static void describe_collective(
 	operation->pairwise = imported_is_pairwise(imported->strings.items[operation->call]);
 	if (collective)
 		operation->bytes = collective_bytes(imported, collective);
+	if (collective && operation->pairwise && describe_peer(build, collective, operation))
+		return;
 	/* A label is a group's too: each sort of exchange has its own. */
 	operation->communicator = communicator_of(build,
 		collective ? collective->group
@@ -110,7 +129,8 @@ struct imported_operation imported_describe(struct imported_build *build, uint32
 	uint32_t call = imported->events.call[event];
 	struct imported_operation operation = {.call = call == IMPORTED_NONE ? 0 : imported->calls.name[call],
 		.event = imported->events.name[event],
-		.direction = 4};
+		.direction = 4,
+		.peer = -1};
 
 	operation.kind = (uint8_t)event_kind(imported, event, imported->strings.items[operation.call]);
 	operation.phase = build->join->attribution->phase[event];

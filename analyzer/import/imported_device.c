@@ -172,7 +172,7 @@ static void take_hcom(struct imported *imported, uint32_t event, const char *nam
 {
 	const char *numbers = strstr(name, "__");
 	size_t length = numbers ? (size_t)(numbers - name) : strlen(name);
-	struct imported_collective collective = {.in_count = -1, .out_count = -1, .sequence = -1};
+	struct imported_collective collective = {.in_count = -1, .out_count = -1, .sequence = -1, .from = -1, .to = -1};
 	char *end;
 
 	imported->events.name[event] = intern_text(&imported->strings, name, length);

@@ -63,6 +63,7 @@ void imported_join_begin(
 		.next = mem_alloc(events->count, sizeof(*join->next)),
 		.last = mem_alloc(imported->calls.count, sizeof(*join->last)),
 		.devices = order_devices(imported),
+		.peers = intern_text(&imported->strings, "sends and receives", strlen("sends and receives")),
 		.host_begin_ns = host_begin(imported)};
 	for (size_t i = 0; i < events->count; i++)
 		join->ends[imported->queues[events->queue[i]].worker + 1]++;

@@ -208,6 +208,9 @@ static uint64_t *values_of(struct imported_dictionary *dictionary, const struct 
 		case PM_VALUE_BYTES:
 			values[i] = operation->bytes;
 			break;
+		case PM_VALUE_INT:
+			values[i] = (uint64_t)(int64_t)operation->peer;
+			break;
 		default:
 			values[i] = (uint64_t)-1;
 		}
@@ -222,7 +225,7 @@ static uint64_t hash_of(const struct imported_operation *operation)
 	hash = mem_hash(hash, (uint64_t)operation->kind << 32 | (uint64_t)operation->phase << 24 |
 				      (uint64_t)operation->part << 16 | (uint64_t)operation->direction << 8 |
 				      (uint64_t)operation->pairwise << 1 | operation->activity);
-	return mem_hash(hash, operation->bytes);
+	return mem_hash(mem_hash(hash, operation->bytes), (uint32_t)operation->peer);
 }
 
 static bool same(const struct imported_operation *a, const struct imported_operation *b)
@@ -230,7 +233,8 @@ static bool same(const struct imported_operation *a, const struct imported_opera
 	return a->call == b->call && a->event == b->event && a->layer == b->layer &&
 	       a->communicator == b->communicator && a->kind == b->kind && a->phase == b->phase &&
 	       a->part == b->part && a->direction == b->direction && a->pairwise == b->pairwise &&
-	       a->activity == b->activity && a->bytes == b->bytes;
+	       a->activity == b->activity && a->bytes == b->bytes &&
+	       a->peer == b->peer;
 }
 
 uint32_t imported_operation(

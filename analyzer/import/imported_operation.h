@@ -18,6 +18,8 @@ struct imported_operation {
 	uint8_t direction;     /* of a copy, PM_VALUE_DIRECTION */
 	bool pairwise;         /* communication that only two ranks meet at */
 	bool activity;         /* the event itself, not its call */
+	int32_t peer;          /* of communication that only two ranks meet at: the other, in the communicator; -1: not
+				  known */
 	uint64_t bytes;
 };
 

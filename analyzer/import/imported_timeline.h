@@ -52,6 +52,7 @@ struct imported_join {
 		int32_t device;
 		size_t place; /* in the file's */
 	} * devices;          /* in order */
+	uint32_t peers; /* string: group of the sends and receives that say their ranks */
 	int64_t host_begin_ns;
 };
 

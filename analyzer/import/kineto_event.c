@@ -94,6 +94,11 @@ struct device_arguments {
 	struct imported_collective collective;
 };
 
+static int32_t rank_at(int64_t number)
+{
+	return number >= 0 && number <= INT32_MAX ? (int32_t)number : -1;
+}
+
 static void take_collective(struct kineto_reader *reader, const struct json_text *key, const char *value,
 	struct device_arguments *arguments)
 {
@@ -123,6 +128,10 @@ static void take_collective(struct kineto_reader *reader, const struct json_text
 			collective->size = (int32_t)number;
 		else if (JSON_IS(*key, "Seq") || JSON_IS(*key, "seq_num"))
 			collective->sequence = number;
+		else if (JSON_IS(*key, "Src Rank"))
+			collective->from = rank_at(number);
+		else if (JSON_IS(*key, "Dst Rank"))
+			collective->to = rank_at(number);
 	}
 }
 
@@ -161,7 +170,7 @@ static void read_device_arguments(
 	const char *value;
 
 	*arguments = (struct device_arguments){
-		.device = -1, .bytes = -1, .collective = {.in_count = -1, .out_count = -1, .sequence = -1}};
+		.device = -1, .bytes = -1, .collective = {.in_count = -1, .out_count = -1, .sequence = -1, .from = -1, .to = -1}};
 	for (; place && (value = json_member(place, &key)); place = json_skip(value)) {
 		if (key.length == 6 && JSON_IS(key, "stream"))
 			arguments->has_stream = json_integer(value, &arguments->stream);
