@@ -19,6 +19,7 @@ struct unit {
 	uint64_t name_key; /* equal for the same functions in the same order */
 	double bytes, bus_bytes;
 	double sent, received; /* of them point to point */
+	double partner_wait_ns; /* of a send or receive by itself: until its partner has begun */
 	bool mixed;            /* of several functions */
 	int size_class;        /* of its bytes, a power of two; 0: not known, or not the same on all ranks */
 	size_t call;           /* the first */
@@ -162,6 +163,14 @@ static void add_to_group(const struct timeline *timeline, const size_t *occurren
 	add_call(timeline, unit, call);
 }
 
+/* Those of sends and receives by themselves. */
+static void add_partner_waits(struct units *units, const int64_t *wait_ns)
+{
+	for (size_t i = 0; i < units->count && wait_ns; i++)
+		if (units->items[i].call_count == 1 && units->items[i].bytes == 0)
+			units->items[i].partner_wait_ns = (double)wait_ns[units->items[i].call];
+}
+
 static void list_units(const struct timeline *timeline, const struct timeline_process *process,
 	const size_t *occurrences, struct units *units)
 {
@@ -263,7 +272,7 @@ static void add_unit(struct ranks *ranks, struct comm_row *row, struct sums *sum
 		double moved = unit->sent > unit->received ? unit->sent : unit->received;
 		int64_t until_ns =
 			members[last].begin_ns < unit->end_ns ? members[last].begin_ns : unit->end_ns;
-		double wait_ns = count > 1 ? (double)(until_ns - unit->begin_ns) : 0;
+		double wait_ns = count > 1 ? (double)(until_ns - unit->begin_ns) : unit->partner_wait_ns;
 		double time_ns = (double)(unit->end_ns - unit->begin_ns);
 
 		sums->parts++;
@@ -273,7 +282,7 @@ static void add_unit(struct ranks *ranks, struct comm_row *row, struct sums *sum
 		sums->wait_ns += wait_ns;
 		sums->transfer_ns += time_ns - wait_ns;
 		wait_caused_ns += wait_ns;
-		sums->matched += count > 1;
+		sums->matched += count > 1 || unit->partner_wait_ns > 0;
 		if (count > 1 && unit->rank >= 0 && (size_t)unit->rank < ranks->count) {
 			ranks->items[unit->rank].count++;
 			ranks->items[unit->rank].wait_ns += wait_ns;
@@ -417,8 +426,8 @@ static void number_communicators(struct comm *comm, const struct unit *units, si
 	free(uses);
 }
 
-void comm_find(const struct timeline *timeline, const struct collective_list *collectives, size_t skip,
-	struct comm *comm)
+void comm_find(const struct timeline *timeline, const struct collective_list *collectives,
+	const int64_t *wait_ns, size_t skip, struct comm *comm)
 {
 	size_t *occurrences = mem_alloc(timeline->call_count, sizeof(*occurrences)), kept = 0;
 	struct units units = {0};
@@ -433,6 +442,7 @@ void comm_find(const struct timeline *timeline, const struct collective_list *co
 	for (size_t p = 0; p < timeline->process_count; p++)
 		list_units(timeline, &timeline->processes[p], occurrences, &units);
 	free(occurrences);
+	add_partner_waits(&units, wait_ns);
 	for (size_t i = 0; i < units.count; i++)
 		units.items[i].size_class = size_class_of(timeline, &units.items[i]);
 	if (units.count)

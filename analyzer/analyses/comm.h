@@ -46,9 +46,10 @@ struct comm {
 	struct arena arena;
 };
 
-/* The first `skip` units of each row are left out, fewer if none would be left. */
-void comm_find(const struct timeline *timeline, const struct collective_list *collectives, size_t skip,
-	struct comm *comm);
+/* The first `skip` units of each row are left out, fewer if none would be left. wait_ns: by call, of sends and
+ * receives until their partner has begun (exchange_waits); NULL: not known. */
+void comm_find(const struct timeline *timeline, const struct collective_list *collectives,
+	const int64_t *wait_ns, size_t skip, struct comm *comm);
 void comm_free(struct comm *comm);
 
 /* Bytes on the busiest link for each byte of the algorithm's size, on n ranks. */

@@ -54,7 +54,7 @@ static void print_run(struct run *run, const struct cmd_options *options, cJSON 
 	cJSON *object = list ? cJSON_CreateObject() : NULL;
 	struct comm comm;
 
-	comm_find(timeline, &run->analysis.collectives, skip_of(run, options), &comm);
+	comm_find(timeline, &run->analysis.collectives, run->analysis.wait_ns, skip_of(run, options), &comm);
 	if (options->form == PRINT_TEXT) {
 		print_heading(arena_format(arena, "%s: %zu process%s", print_clean(arena, run->label),
 				      timeline->process_count, timeline->process_count == 1 ? "" : "es"),

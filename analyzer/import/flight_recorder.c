@@ -21,7 +21,10 @@ static bool is_pickle(const struct importer_head *head)
 
 bool flight_sniff(const struct importer_head *head)
 {
-	return (is_pickle(head) || *importer_text(head) == '{') &&
+	/* A profiler's trace lists the groups, too. */
+	return (is_pickle(head) ||
+		       (*importer_text(head) == '{' && importer_has(head, "\"entries\"") &&
+			       !importer_has(head, "\"traceEvents\""))) &&
 	       (importer_has(head, "collective_seq_id") || importer_has(head, "pg_config") ||
 		       importer_has(head, "nccl_comm_state"));
 }

@@ -148,7 +148,7 @@ bool report_exchanges(struct analysis *analysis, FILE *out)
 		return false;
 	print_paragraph(report_direction_text(analysis), 2, out);
 	fputc('\n', out);
-	comm_find(&analysis->timeline, &analysis->collectives, 0, &comm);
+	comm_find(&analysis->timeline, &analysis->collectives, analysis->wait_ns, 0, &comm);
 	print_init(&table, &comm.arena);
 	comm_call_table(&table, &comm);
 	print_text(&table, "Calls: bandwidths in GB/s, mean times per unit", out);

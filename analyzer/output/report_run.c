@@ -1,5 +1,6 @@
 /* The report of one run: what was seen and what was left out, the phases, and what follows from them. */
 #include "report.h"
+#include "analyses/pipeline.h"
 #include "analyses/finding/finding.h"
 #include "analyses/load_imbalance.h"
 #include "base/csv.h"
@@ -242,6 +243,15 @@ const char *report_exposed_text(struct arena *arena, double exposed_ns, double b
 		arena, "%s (%.1f%%) of it", print_time(arena, exposed_ns), 100 * exposed_ns / busy_ns);
 }
 
+static void print_pipeline(struct analysis *analysis, FILE *out)
+{
+	struct pipeline pipeline;
+
+	pipeline_find(analysis, &pipeline);
+	if (pipeline.stages > 1)
+		print_paragraph(pipeline_text(&pipeline, &analysis->timeline.arena), 2, out);
+}
+
 static void print_conclusions(struct run *run, FILE *out)
 {
 	struct analysis *analysis = &run->analysis;
@@ -282,6 +292,7 @@ static void print_conclusions(struct run *run, FILE *out)
 					: arena_format(arena, "%s waits for the last rank.",
 						  print_time(arena, communication.wait_ns))),
 			2, out);
+	print_pipeline(analysis, out);
 	if (analysis->worker_count > 1) {
 		size_t slowest = analysis_slowest(analysis);
 		double mean = analysis_compute(analysis->workers, analysis->worker_count).mean;

@@ -1,5 +1,6 @@
 /* A run, analyzed: see analysis.h. */
 #include "analysis.h"
+#include "exchange.h"
 #include "base/parallel.h"
 #include "base/statistics.h"
 #include "import/imported_timeline.h"
@@ -53,6 +54,7 @@ void analysis_init_as(
 	worker_init(&analysis->model, &analysis->timeline);
 	collective_match(&analysis->timeline, &analysis->collectives);
 	analysis->wait_ns = phase_waits(&analysis->timeline, &analysis->collectives);
+	exchange_waits(&analysis->timeline, &analysis->model, analysis->wait_ns);
 	count = analysis->model.worker_count;
 	work.items = mem_alloc(count, sizeof(*work.items));
 	parallel_each(count, 0, analyze_worker, &work);

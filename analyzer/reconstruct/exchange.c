@@ -10,6 +10,7 @@ struct end {
 	int32_t from, to;
 	uint32_t call, worker;
 	uint32_t ordinal; /* among those from and to the same ranks */
+	size_t place;     /* among the worker's calls */
 	bool receives, used;
 };
 
@@ -53,14 +54,12 @@ static int compare_messages(const void *left, const void *right)
 	return (int)a->receives - (int)b->receives;
 }
 
-static void list_ends(const struct analysis *analysis, uint32_t number, struct ends *ends)
+/* Those of a worker. */
+static void list_ends(
+	const struct timeline *timeline, const struct worker *worker, uint32_t number, struct ends *ends)
 {
-	const struct timeline *timeline = &analysis->timeline;
-	const struct analysis_worker *worker = &analysis->workers[number];
-	size_t next = 0;
-
-	for (size_t i = 0; i < worker->worker->call_count; i++) {
-		uint32_t place = worker->worker->calls[i];
+	for (size_t i = 0; i < worker->call_count; i++) {
+		uint32_t place = worker->calls[i];
 		const struct timeline_operation *operation =
 			&timeline->operations[timeline_call(timeline, place).operation];
 		const struct timeline_function *function = &timeline->functions[operation->function];
@@ -68,9 +67,6 @@ static void list_ends(const struct analysis *analysis, uint32_t number, struct e
 		struct end *end;
 		int32_t rank;
 
-		while (next < worker->used_count &&
-			i >= worker->iterations.items[worker->used[next]].call_end)
-			next++;
 		if (function->kind != PM_KIND_COMM || !timeline_value(timeline, operation, "peer", &peer) ||
 			!timeline_value(timeline, operation, "comm", &communicator) || communicator == 0 ||
 			communicator >= timeline->communicator_count)
@@ -82,13 +78,26 @@ static void list_ends(const struct analysis *analysis, uint32_t number, struct e
 			.to = (int32_t)peer,
 			.call = place,
 			.worker = number,
-			.receives = strstr(function->name, "Recv") != NULL,
-			.used = next < worker->used_count &&
-				i >= worker->iterations.items[worker->used[next]].first_call};
+			.place = i,
+			.receives = strstr(function->name, "Recv") != NULL};
 		if (end->receives) {
 			end->from = (int32_t)peer;
 			end->to = rank;
 		}
+	}
+}
+
+/* Those of used iterations among a worker's, which are in order. */
+static void mark_used(const struct analysis_worker *worker, struct end *ends, size_t count)
+{
+	size_t next = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		while (next < worker->used_count &&
+			ends[i].place >= worker->iterations.items[worker->used[next]].call_end)
+			next++;
+		ends[i].used = next < worker->used_count &&
+			       ends[i].place >= worker->iterations.items[worker->used[next]].first_call;
 	}
 }
 
@@ -145,27 +154,54 @@ static void add(const struct timeline *timeline, const uint8_t *sharers, const s
 	item->receive_wait_ns = (to_end_ns < item->begin_ns ? to_end_ns : item->begin_ns) - to_ns;
 }
 
-void exchange_match(const struct analysis *analysis, struct exchange_list *list)
+/* The messages whose two ends are there, of all or of used iterations; frees the ends. */
+static void match(const struct timeline *timeline, struct ends *ends, bool all, struct exchange_list *list)
 {
-	struct ends ends = {0};
 	uint8_t *sharers;
 
 	memset(list, 0, sizeof(*list));
-	for (size_t w = 0; w < analysis->worker_count; w++)
-		list_ends(analysis, (uint32_t)w, &ends);
-	if (ends.count == 0)
+	if (ends->count == 0)
 		return;
-	count_ends(&ends);
-	sharers = list_sharers(&analysis->timeline, &ends);
-	for (size_t i = 0; i + 1 < ends.count; i++) {
-		const struct end *send = &ends.items[i], *receive = &ends.items[i + 1];
+	count_ends(ends);
+	sharers = list_sharers(timeline, ends);
+	for (size_t i = 0; i + 1 < ends->count; i++) {
+		const struct end *send = &ends->items[i], *receive = &ends->items[i + 1];
 
 		if (!send->receives && receive->receives && compare_lines(send, receive) == 0 &&
-			send->ordinal == receive->ordinal && (send->used || receive->used))
-			add(&analysis->timeline, sharers, send, receive, list);
+			send->ordinal == receive->ordinal && (all || send->used || receive->used))
+			add(timeline, sharers, send, receive, list);
 	}
 	free(sharers);
-	free(ends.items);
+	free(ends->items);
+}
+
+void exchange_match(const struct analysis *analysis, struct exchange_list *list)
+{
+	struct ends ends = {0};
+
+	for (size_t w = 0; w < analysis->worker_count; w++) {
+		size_t first = ends.count;
+
+		list_ends(&analysis->timeline, analysis->workers[w].worker, (uint32_t)w, &ends);
+		if (ends.count > first)
+			mark_used(&analysis->workers[w], ends.items + first, ends.count - first);
+	}
+	match(&analysis->timeline, &ends, false, list);
+}
+
+void exchange_waits(const struct timeline *timeline, const struct worker_model *model, int64_t *wait_ns)
+{
+	struct exchange_list list;
+	struct ends ends = {0};
+
+	for (size_t w = 0; w < model->worker_count; w++)
+		list_ends(timeline, &model->workers[w], (uint32_t)w, &ends);
+	match(timeline, &ends, true, &list);
+	for (size_t i = 0; i < list.count; i++) {
+		wait_ns[list.items[i].send] = list.items[i].send_wait_ns;
+		wait_ns[list.items[i].receive] = list.items[i].receive_wait_ns;
+	}
+	exchange_free(&list);
 }
 
 void exchange_free(struct exchange_list *list)

@@ -23,6 +23,9 @@ struct exchange_list {
 /* Those in used iterations of their sender, or of their receiver. Calls that share their time on the device
  * with others, in a group, are left out. */
 void exchange_match(const struct analysis *analysis, struct exchange_list *list);
+
+/* The part of each send and receive before the other has begun, of all messages, into its call's place. */
+void exchange_waits(const struct timeline *timeline, const struct worker_model *model, int64_t *wait_ns);
 void exchange_free(struct exchange_list *list);
 
 #endif

@@ -86,6 +86,7 @@ struct work {
 	uint64_t *group_bytes; /* by interval of the process: bytes of the exchanges that share it */
 	uint64_t *bytes;       /* by operation of the process: that it exchanges; of others 0 */
 	struct phase_spans by_phase[PHASE_COUNT], compute; /* of one iteration */
+	struct phase_spans transfers; /* and of its communication what is not waiting */
 };
 
 static uint64_t bytes_of(const struct timeline *timeline, uint32_t operation)
@@ -149,6 +150,7 @@ static void end_work(struct work *work)
 	for (int phase = 0; phase < PHASE_COUNT; phase++)
 		free(work->by_phase[phase].items);
 	free(work->compute.items);
+	free(work->transfers.items);
 }
 
 /* Does the host's time stand in for the device's, which is not known? Other calls have that of a graph. */
@@ -379,6 +381,23 @@ static void add_layer_times(const struct work *work, const struct layer_role *ro
 	}
 }
 
+/* What the call does on the device once all have arrived. */
+static void add_transfer(struct work *work, const struct timeline_call *call, int64_t wait_ns)
+{
+	int64_t from_ns = call->interval_count ? timeline_interval(work->timeline, call->interval).begin_ns
+					       : call->begin_ns;
+
+	from_ns += wait_ns;
+	for (uint32_t i = 0; i < call->interval_count; i++) {
+		const struct timeline_interval interval = timeline_interval(work->timeline, call->interval + i);
+
+		phase_add_span(&work->transfers, interval.begin_ns > from_ns ? interval.begin_ns : from_ns,
+			interval.end_ns, 0);
+	}
+	if (is_host_timed(call))
+		phase_add_span(&work->transfers, from_ns, call->end_ns, 0);
+}
+
 static void find_busy(struct work *work, const struct iteration *item, const int64_t *wait_ns,
 	struct phase_times *times, double *layers_ns, bool *unknown)
 {
@@ -388,7 +407,7 @@ static void find_busy(struct work *work, const struct iteration *item, const int
 
 	for (int phase = 0; phase < PHASE_COUNT; phase++)
 		by_phase[phase].count = 0;
-	compute->count = 0;
+	compute->count = work->transfers.count = 0;
 	for (size_t i = item->first_call; i < item->call_end; i++) {
 		const struct timeline_call *call = TIMELINE_CALL(timeline, work->worker->calls[i]);
 		const struct layer_role *role = work->roles[i];
@@ -400,7 +419,7 @@ static void find_busy(struct work *work, const struct iteration *item, const int
 		/* Calls of a group wait once. */
 		if (wait_ns && role->phase == PHASE_COMMUNICATION &&
 			!(call->interval_count && call->interval == last_interval))
-			times->wait_ns += wait_ns[work->worker->calls[i]];
+			add_transfer(work, call, wait_ns[work->worker->calls[i]]);
 		if (call->interval_count)
 			last_interval = call->interval;
 		add_layer_times(work, role, call, layers_ns, unknown);
@@ -413,6 +432,10 @@ static void find_busy(struct work *work, const struct iteration *item, const int
 						? phase_union(by_phase[phase].items, by_phase[phase].count)
 						: times->exclusive_ns[phase];
 	times->compute_ns = phase_union(compute->items, compute->count);
+	/* While one exchange waits another may move data: that is no waiting. */
+	if (wait_ns)
+		times->wait_ns = times->busy_ns[PHASE_COMMUNICATION] -
+				 phase_union(work->transfers.items, work->transfers.count);
 }
 
 void phase_find(const struct worker_model *model, const struct worker *worker,

@@ -106,6 +106,9 @@ def check_hostile():
     check(not os.path.exists("was_called"), "a pickle was run")
     with open("odd.json", "w", encoding="utf-8") as file:
         file.write('{"pg_config": 5, "entries": {"a": 1}}')
+    with open("trace.json", "w", encoding="utf-8") as file:
+        file.write('{"distributedInfo": {"rank": 0, "pg_config": [{"entries": 1}]}, "traceEvents": []}')
+    check("Flight Recorder" not in run("report", "trace.json")[0], "a trace that lists its groups is taken for a dump")
     text, status = run("hang", "odd.json")
     check(status == 1 and "expected a dictionary with a list" in text, f"JSON of another shape: {text}")
     text, status = run("report", "odd")

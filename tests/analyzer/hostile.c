@@ -76,7 +76,7 @@ bool hostile_run(const void *data, size_t size)
 	run_analyze(&run, &timeline, "hostile", 1);
 	balance_find(&run.analysis, &balance);
 	balance_free(&balance);
-	comm_find(&run.analysis.timeline, &run.analysis.collectives, 1, &comm);
+	comm_find(&run.analysis.timeline, &run.analysis.collectives, run.analysis.wait_ns, 1, &comm);
 	comm_free(&comm);
 	follow(&run.analysis, all);
 	if (all) {

@@ -100,7 +100,7 @@ static void end(struct rank *ranks, size_t skip, struct timeline *timeline, stru
 	}
 	timeline_settle(timeline);
 	collective_match(timeline, &collectives);
-	comm_find(timeline, &collectives, skip, comm);
+	comm_find(timeline, &collectives, NULL, skip, comm);
 	collective_free(&collectives);
 }
 

@@ -210,7 +210,7 @@ static void add_latency(struct finding_list *list)
 /* ---- Communication, computing ---- */
 
 /* Typical communication that nothing hides, without waiting for the last rank. */
-static double exposed_ns(const struct finding_list *list, size_t worker)
+static double exposed_ns(const struct finding_list *list, size_t worker, bool with_waiting)
 {
 	const struct analysis_worker *from = &list->analysis->workers[worker];
 	double *values = mem_alloc(from->used_count, sizeof(*values)), typical_ns;
@@ -218,7 +218,8 @@ static double exposed_ns(const struct finding_list *list, size_t worker)
 	for (size_t i = 0; i < from->used_count; i++) {
 		const struct phase_times *times = &from->phases.times[from->used[i]];
 
-		values[i] = fmax(0, (double)(times->exclusive_ns[PHASE_COMMUNICATION] - times->wait_ns));
+		values[i] = fmax(0, (double)(times->exclusive_ns[PHASE_COMMUNICATION] -
+				       (with_waiting ? 0 : times->wait_ns)));
 	}
 	typical_ns = step_typical(&list->step, values);
 	free(values);
@@ -293,23 +294,46 @@ static const char *exchange_advice(const struct analysis *analysis)
 	return backward ? advice[usual_exchange(analysis)] : NULL;
 }
 
+/*
+ * What a step loses at most. Of collectives what no rank can do without: the least of what they expose. A
+ * message that comes late makes the next stage late, whose waiting is then of that message: each rank's waiting
+ * and moving together is a bound there, and so is the moving of all.
+ */
+static double lost_ns(const struct finding_list *list, bool sends)
+{
+	const struct analysis *analysis = list->analysis;
+	double least_ns = INFINITY, moving_ns = 0;
+
+	for (size_t w = 0; w < analysis->worker_count; w++) {
+		double busy_ns = analysis_phase(&analysis->workers[w], 1, PHASE_COMMUNICATION, ANALYSIS_BUSY).median;
+		double wait_ns = analysis_wait(&analysis->workers[w], 1).median;
+
+		least_ns = fmin(least_ns, exposed_ns(list, w, sends));
+		moving_ns += fmax(0, busy_ns - wait_ns);
+	}
+	return sends ? fmin(least_ns, moving_ns) : least_ns;
+}
+
 static void add_communication(struct finding_list *list)
 {
 	const struct analysis *analysis = list->analysis;
 	struct arena *arena = &list->arena;
-	bool absent = list->step.ranks < list->step.world;
-	double least_ns = INFINITY, busy_ns;
+	bool absent = list->step.ranks < list->step.world, sends = usual_exchange(analysis) == EXCHANGE_SENDS;
+	double busy_ns, wait_ns;
+	const char *waits;
 
-	for (size_t w = 0; w < analysis->worker_count; w++)
-		least_ns = fmin(least_ns, exposed_ns(list, w));
 	busy_ns =
 		analysis_phase(analysis->workers, analysis->worker_count, PHASE_COMMUNICATION, ANALYSIS_BUSY)
 			.median;
+	wait_ns = analysis_wait(analysis->workers, analysis->worker_count).median;
+	waits = absent  ? "waiting for ranks without a trace is part of it, and how much is unknown"
+		: sends && wait_ns > 0
+			? arena_format(arena, "%s of that waits for the partner, in the pipeline's bubble",
+				  print_time(arena, wait_ns))
+			: "waiting for the last rank is not counted";
 	finding_add_idle(list, FINDING_COMMUNICATION, absent ? FINDING_WEAK : finding_measured(list), NULL,
-		arena_format(arena, "A step has %s of it; %s", print_time(arena, busy_ns),
-			absent ? "waiting for ranks without a trace is part of it, and how much is unknown"
-			       : "waiting for the last rank is not counted"),
-		exchange_advice(analysis), least_ns);
+		arena_format(arena, "A step has %s of it; %s", print_time(arena, busy_ns), waits),
+		exchange_advice(analysis), lost_ns(list, sends && wait_ns > 0));
 }
 
 static const struct layer *costliest(
