@@ -186,8 +186,8 @@ static bool push_text(struct machine *machine, size_t length_bytes)
 	return push(machine, value);
 }
 
-/* Up to a line's end. */
-static bool push_line(struct machine *machine)
+/* A name, up to the end of its line. */
+static bool take_line(struct machine *machine)
 {
 	const uint8_t *end = memchr(machine->next, '\n', (size_t)(machine->end - machine->next));
 
@@ -320,12 +320,16 @@ static bool append_one(struct machine *machine)
 
 static bool global(struct machine *machine)
 {
-	return push_line(machine) && push_line(machine) && push(machine, cJSON_CreateNull());
+	bool good = take_line(machine); /* the module */
+
+	return good && take_line(machine) && push(machine, cJSON_CreateNull());
 }
 
 static bool stack_global(struct machine *machine)
 {
-	return drop(machine) && drop(machine) && push(machine, cJSON_CreateNull());
+	bool good = drop(machine); /* the name */
+
+	return good && drop(machine) && push(machine, cJSON_CreateNull());
 }
 
 static bool mark(struct machine *machine)
