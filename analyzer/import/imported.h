@@ -28,7 +28,7 @@
 
 #define IMPORTED_NONE UINT32_MAX
 
-enum imported_format { IMPORTED_KINETO, IMPORTED_CHROME, IMPORTED_NSYS, IMPORTED_JAX, IMPORTED_ASCEND };
+enum imported_format { IMPORTED_KINETO, IMPORTED_CHROME, IMPORTED_NSYS, IMPORTED_JAX, IMPORTED_ASCEND, IMPORTED_ROCPROF };
 
 /* What a device event does, by its name (imported_kind.h). */
 enum imported_kind { IMPORTED_COMPUTE, IMPORTED_COMMUNICATION, IMPORTED_MEMORY, IMPORTED_OTHER };
@@ -226,6 +226,7 @@ void imported_finish(struct imported *imported, unsigned wanted);
 int imported_read_json(struct imported *imported, unsigned wanted); /* kineto.c */
 int imported_read_nsys(struct imported *imported, unsigned wanted); /* nsys.c */
 int xplane_read(struct imported *imported, unsigned wanted);        /* xplane.c */
+int rocpd_read(struct imported *imported, unsigned wanted);         /* rocpd.c */
 int imported_read_pipeline(struct imported *imported, unsigned wanted); /* imported_pipeline.c */
 
 /* Sets `trouble`. Answers -1. */

@@ -434,7 +434,8 @@ static const char *const recorders[] = {[IMPORTED_KINETO] = "Kineto",
 	[IMPORTED_CHROME] = "labels of phases",
 	[IMPORTED_NSYS] = "Nsight Systems",
 	[IMPORTED_JAX] = "JAX's profiler",
-	[IMPORTED_ASCEND] = "Ascend's profiler"};
+	[IMPORTED_ASCEND] = "Ascend's profiler",
+	[IMPORTED_ROCPROF] = "rocprofv3"};
 
 bool imported_timeline_is_labels(const struct timeline *timeline)
 {

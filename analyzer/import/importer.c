@@ -44,13 +44,14 @@ static bool is_chrome(const struct importer_head *head)
 	return *text == '{' || *text == '[';
 }
 
-static const char *const database_names[] = {".sqlite.gz", ".sqlite3", ".sqlite", NULL};
+static const char *const database_names[] = {".sqlite.gz", ".sqlite3", ".sqlite", ".db", NULL};
 static const char *const json_names[] = {
 	".pt.trace.json.gz", ".pt.trace.json", ".trace.json.gz", ".json.gz", ".json", NULL};
 static const char *const xplane_names[] = {".xplane.pb", NULL};
 static const char *const no_names[] = {NULL};
 
 static const struct importer importers[] = {
+	{"rocprofv3's database (rocpd)", database_names, rocpd_sniff, rocpd_read, NULL},
 	{"Nsight Systems' SQLite export", database_names, is_database, imported_read_nsys, NULL},
 	{"AMD Primus' pipeline data (config.json)", no_names, is_primus, imported_read_pipeline, NULL},
 	{"one stage of Primus' pipeline data", no_names, is_primus_part, NULL,

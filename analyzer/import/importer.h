@@ -36,6 +36,7 @@ const char *importer_text(const struct importer_head *head);
 bool importer_has(const struct importer_head *head, const char *word);
 
 bool xplane_sniff(const struct importer_head *head);
+bool rocpd_sniff(const struct importer_head *head);
 
 /* The suffix that the file's name ends in, of any row; NULL: none. */
 const char *importer_suffix(const char *name);

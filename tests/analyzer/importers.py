@@ -9,6 +9,7 @@ them.
 import gzip
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -196,6 +197,71 @@ def check_ascend():
     says(run("comm", "ascend"), "AllReduce")
 
 
+# ---- rocprofv3 ----
+
+def rocpd(name):
+    """The tables that are read, with the columns that they have in schema 3; a step as Ascend's, a process of two GPUs."""
+    base, u = sqlite3.connect(name), "_0000a1b2"
+    for table, columns in (("string", "id, guid, string"), ("info_process", "id, guid, nid, ppid, pid, command"), ("info_thread", "id, guid, nid, pid, tid"),
+                           ("info_agent", "id, guid, nid, pid, type, absolute_index, logical_index, type_index, name"),
+                           ("info_kernel_symbol", "id, guid, nid, pid, code_object_id, kernel_name, display_name"),
+                           ("event", "id, guid, category_id, stack_id, parent_stack_id, correlation_id"),
+                           ("region", "id, guid, nid, pid, tid, start, end, name_id, event_id"),
+                           ("kernel_dispatch", "id, guid, nid, pid, tid, agent_id, kernel_id, dispatch_id, queue_id, stream_id, start, end, event_id"),
+                           ("memory_copy", "id, guid, nid, pid, tid, start, end, name_id, dst_agent_id, src_agent_id, size, queue_id, stream_id, event_id")):
+        base.execute(f'CREATE TABLE "rocpd_{table}{u}" ({", ".join(chr(34) + column.strip() + chr(34) for column in columns.split(","))})')
+
+    def add(table, **values):
+        names = ", ".join(f'"{key}"' for key in values)
+        base.execute(f'INSERT INTO "rocpd_{table}{u}" ({names}) VALUES ({", ".join("?" * len(values))})', list(values.values()))
+
+    for number, text in enumerate(("HIP_RUNTIME_API", "MARKER_CORE_API", "HSA_CORE_API", "hipLaunchKernel", "hsa_signal_create", "MEMORY_COPY_HOST_TO_DEVICE")):
+        add("string", id=number, string=text)
+    add("info_process", id=1, pid=4444)
+    add("info_thread", id=1, pid=1, tid=4445)
+    for agent, kind in ((1, "CPU"), (2, "GPU"), (3, "GPU")):
+        add("info_agent", id=agent, pid=1, type=kind, absolute_index=agent - 1, name="MI300")
+    add("info_kernel_symbol", id=1, kernel_name="_Z4gemmv", display_name="gemm")
+    add("info_kernel_symbol", id=2, kernel_name="ncclDevKernel_AllReduce_Sum_f32", display_name=None)
+    number = 0
+    for step in range(STEPS):
+        start = 10**9 + step * STEP_US * 1000
+        add("string", id=100 + step, string=f"step {step}")
+        add("event", id=(number := number + 1), category_id=1, stack_id=number)
+        add("region", pid=1, tid=1, start=start, end=start + STEP_US * 990, name_id=100 + step, event_id=number)
+        for agent in (2, 3):
+            for k in range(4):
+                add("event", id=(number := number + 1), category_id=0, stack_id=number)
+                call = number
+                add("region", pid=1, tid=1, start=start + 1000 + 1000 * k, end=start + 1500 + 1000 * k, name_id=3, event_id=call)
+                add("event", id=(number := number + 1), category_id=2, stack_id=number)
+                add("region", pid=1, tid=1, start=start + 1100 + 1000 * k, end=start + 1200 + 1000 * k, name_id=4, event_id=number)
+                add("event", id=(number := number + 1), stack_id=call)
+                at, length, kernel = start + 100000 * (k + 1), 100000, 1
+                if k == 3:
+                    length, kernel = 50000, 2
+                add("kernel_dispatch", pid=1, tid=1, agent_id=agent, kernel_id=kernel, queue_id=1, stream_id=k == 3, start=at, end=at + length, event_id=number)
+            add("memory_copy", pid=1, tid=1, start=start + 50000, end=start + 60000, name_id=5, dst_agent_id=agent, src_agent_id=1, size=1000, stream_id=0)
+    base.execute(f'CREATE VIEW rocpd_kernel_dispatch AS SELECT * FROM "rocpd_kernel_dispatch{u}"')
+    base.commit()
+    base.close()
+    return name
+
+
+def check_rocpd():
+    text = run("report", rocpd("x_results.db"))
+    says(text, "recorded by rocprofv3, 2 processes, 2 GPUs", "step markers", "communication 50.00", "other 300.00", "host to device 10.00")
+    with open("x_results.db", "rb") as file:
+        whole = file.read()
+    for cut in (100, 5000, len(whole) // 2):
+        check("cut.db: " in run("report", write("cut.db", whole[:cut])), f"a database cut at {cut} is not noticed")
+    base = sqlite3.connect("empty.db")
+    base.execute('CREATE TABLE "rocpd_kernel_dispatch_a;b" (x)')
+    base.commit()
+    base.close()
+    says(run("report", "empty.db"), "no kernel or copy in the database")
+
+
 # ---- Kineto: records that are lost, communication by name ----
 
 def kineto(rank=0, world=1, lost=lambda step, k: False, no_time=lambda step, k: False, kernel="gemm", exchange=None, collective=False):
@@ -284,6 +350,7 @@ def main():
         check_jax()
         check_xplane()
         check_ascend()
+        check_rocpd()
         check_lost()
         check_exchanges()
         os.chdir("/")
