@@ -142,17 +142,16 @@ static size_t row_of(struct gatherer *gatherer, const char *name, enum phase pha
 
 static void add_layer(struct kernel_row *row, const struct layer_list *layers, const struct layer_role *role)
 {
-	const char *title;
-
-	if (role->part_count == 0)
-		return;
-	title = layer_title(&layers->items[layers->parts[role->first_part].layer]);
-	if (strcmp(row->layer, title) == 0)
-		return;
 	/* Others than the first are counted as one more, whatever they are. */
-	if (!*row->layer)
-		row->layer = title;
-	row->layer_count += row->layer_count < 2;
+	for (uint32_t i = 0; i < role->part_count && row->layer_count < 2; i++) {
+		const char *title = layer_title(&layers->items[layers->parts[role->first_part + i].layer]);
+
+		if (strcmp(row->layer, title) == 0)
+			continue;
+		if (!*row->layer)
+			row->layer = title;
+		row->layer_count++;
+	}
 }
 
 /* A unit that ended: its kernels are known by now. */

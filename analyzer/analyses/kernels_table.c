@@ -12,6 +12,14 @@ static const char *shortened(struct arena *arena, const char *title)
 	return arena_format(arena, "%.*s..", TITLE_BYTES - 2, title);
 }
 
+/* For people an update is said to be no layer's, as `layers` says how much of it is so. */
+static const char *layer_words(const struct kernel_row *row, bool people)
+{
+	if (people && !*row->layer && row->phase == PHASE_UPDATE)
+		return "no layer";
+	return row->layer_count > 1 ? "several" : row->layer;
+}
+
 void kernels_table(struct print_table *table, struct analysis *analysis, const struct kernels *kernels,
 	size_t most, enum print_form form)
 {
@@ -35,6 +43,7 @@ void kernels_table(struct print_table *table, struct analysis *analysis, const s
 	print_columns(table, columns, COLUMNS);
 	for (size_t i = 0; i < kernels->row_count && i < most; i++) {
 		const struct kernel_row *row = &kernels->rows[i];
+		const char *words;
 
 		print_row(table);
 		print_word(
@@ -42,8 +51,9 @@ void kernels_table(struct print_table *table, struct analysis *analysis, const s
 		print_tip(table, KERNEL, row->name);
 		print_word(table, NAME, row->name);
 		print_term(table, PHASE, phase_keys[row->phase], phase_titles[row->phase]);
-		if (*row->layer)
-			print_word(table, LAYER, row->layer_count > 1 ? "several" : row->layer);
+		words = layer_words(row, form == PRINT_TEXT || page);
+		if (*words)
+			print_word(table, LAYER, words);
 		print_number(table, COUNT, row->count);
 		print_number(table, TIME, row->time_ns);
 		print_colour(table, TIME, phase_keys[row->phase]);

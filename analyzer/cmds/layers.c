@@ -48,6 +48,45 @@ static void print_iterations(struct run *run, FILE *out)
 	}
 }
 
+static const struct no_layer {
+	enum phase_layer_column column;
+	const char *key, *title;
+} no_layer_times[] = {{PHASE_LAYER_FORWARD, "forward_ns", "forward"},
+	{PHASE_LAYER_BACKWARD, "backward_ns", "backward"},
+	{PHASE_LAYER_COMMUNICATION, "communication_ns", "communication"},
+	{PHASE_LAYER_UPDATE, "update_ns", "update"},
+	{PHASE_LAYER_WAIT, "wait_ns", "waiting for the last rank"}};
+
+#define NO_LAYER_TIMES (sizeof(no_layer_times) / sizeof(*no_layer_times))
+
+/* "In no layer: update 128.3 us.": what the columns lack of the phases' device time. */
+static void print_no_layer(struct analysis *analysis, FILE *out)
+{
+	struct arena *arena = &analysis->timeline.arena;
+	const char *text = "";
+
+	for (size_t i = 0; i < NO_LAYER_TIMES; i++) {
+		double ns = analysis_no_layer(
+			analysis->workers, analysis->worker_count, no_layer_times[i].column);
+
+		if (ns >= 1)
+			text = arena_format(arena, "%s%s%s %s", text, *text ? ", " : "",
+				no_layer_times[i].title, print_time(arena, ns));
+	}
+	if (*text)
+		print_paragraph(arena_format(arena, "In no layer, or of all at once: %s.", text), 0, out);
+}
+
+static void add_no_layer(cJSON *object, const struct analysis *analysis)
+{
+	cJSON *item = cJSON_AddObjectToObject(object, "no_layer");
+
+	for (size_t i = 0; i < NO_LAYER_TIMES; i++)
+		print_json_number(item, no_layer_times[i].key,
+			analysis_no_layer(
+				analysis->workers, analysis->worker_count, no_layer_times[i].column));
+}
+
 /* Why there are none. */
 static const char *no_layers(const struct analysis *analysis)
 {
@@ -211,6 +250,7 @@ static int run(int argument_count, char **arguments)
 			samples = analysis_samples(&runs[0].analysis);
 			print_json_number(object, "samples", samples > 0 ? samples : NAN);
 			cJSON_AddItemToObject(object, "layers", print_json(&table));
+			add_no_layer(object, &runs[0].analysis);
 			print_json_end(object, stdout);
 		} else if (table.row_count > 0) {
 			run_print_device(&runs[0], stdout);
@@ -218,6 +258,7 @@ static int run(int argument_count, char **arguments)
 				how.ranks ? "Layers by rank, mean time of an iteration"
 					  : "Layers, mean time of an iteration",
 				stdout);
+			print_no_layer(&runs[0].analysis, stdout);
 		} else if (runs[0].analysis.worker_count > 0) {
 			print_paragraph(no_layers(&runs[0].analysis), 0, stdout);
 		}
@@ -241,7 +282,7 @@ static const struct option_row rows[] = {
 		"operations (flops; forward and backward, per GPU); times in ns; with who recorded the run (recorder: pmhook, kineto, nsight_systems, labels), the first "
 		"GPU (device: name, memory_bytes, bytes_per_second at its peak) and the device "
 		"memory that the run took (memory: device_bytes, of the device with most), where its "
-		"allocations tell, the number of gpus, and samples of an iteration over all of them where they are known"},
+		"allocations tell, the number of gpus, samples of an iteration over all of them where they are known, and the device time of no layer (no_layer)"},
 	{"csv", CMD_CSV, NULL, "the same as CSV"},
 	{"iterations", OPTION_ITERATIONS, NULL,
 		"with --csv: a row per rank, iteration and layer: rank, device, iteration, kind, "
@@ -257,7 +298,10 @@ const struct command cmd_layers = {
 		 "parameters, and the mean time per iteration of its forward (t_f) and backward "
 		 "(t_b) calls, of the exchange of its gradients (t_c) and of its update (t_u), "
 		 "over all ranks; then its share of the time of all layers. An exchange or update "
-		 "that serves several layers is distributed by the bytes of their parameters. "
+		 "that serves several layers is distributed by the bytes of their parameters. Time "
+		 "in which a rank waits in an exchange for the last rank is no layer's: column wait "
+		 "has it, beside the layer whose gradients wait, and neither t_c nor the share do; "
+		 "where ranks have no trace, it is in t_c, and how much is unknown. "
 		 "Times are sums of the calls' GPU times, over all micro-batches of an iteration.\n"
 		 "\n"
 		 "Forward work repeated for the backward pass (recomputation) counts as backward; "

@@ -13,9 +13,10 @@ static const char *const column_titles[] = {"t_f", "t_b", "t_c", "t_u"};
 static const enum phase column_phases[] = {PHASE_FORWARD, PHASE_BACKWARD, PHASE_COMMUNICATION, PHASE_UPDATE};
 
 struct columns {
-	bool again; /* some layers go forward again */
+	bool again;   /* some layers go forward again */
+	bool waiting; /* ranks wait for each other in exchanges, as far as is known */
 	const struct roofline *roofline;
-	size_t flops, recompute, holders, rank, device, layer, kind, sizes, input, activation, site,
+	size_t flops, recompute, wait, holders, rank, device, layer, kind, sizes, input, activation, site,
 		parameters, times[4], deviations[4], share;
 };
 
@@ -42,6 +43,26 @@ static bool any_again(const struct analysis *analysis)
 	return false;
 }
 
+/* Has an exchange been matched over several ranks, and all of them? Of absent ranks it is not known who
+ * waits. */
+static bool knows_waiting(const struct analysis *analysis)
+{
+	for (size_t i = 0; i < analysis->timeline.process_count; i++)
+		if (analysis->timeline.processes[i].world > (int32_t)analysis->worker_count)
+			return false;
+	return analysis->worker_count > 1 &&
+	       analysis_phase(analysis->workers, analysis->worker_count, PHASE_COMMUNICATION, ANALYSIS_BUSY)
+			       .mean > 0;
+}
+
+static void print_wait(struct print_table *table, const struct columns *columns,
+	const struct analysis_worker *workers, size_t count, const struct layer *layer)
+{
+	if (columns->waiting)
+		print_number(table, columns->wait,
+			analysis_layer(workers, count, layer->name, PHASE_LAYER_WAIT).mean);
+}
+
 static void add_columns(
 	struct print_table *table, struct columns *columns, bool ranks, bool modules, bool stages)
 {
@@ -61,6 +82,7 @@ static void add_columns(
 	}
 	if (columns->again)
 		columns->recompute = print_column(table, "recompute", "t_r", PRINT_TIME);
+	columns->wait = print_column(table, "wait", columns->waiting ? "wait" : NULL, PRINT_TIME);
 	columns->share = print_column(table, "share", "share", PRINT_SHARE);
 	table->columns[columns->share].bar = "";
 	for (int i = 0; i < 4; i++)
@@ -146,6 +168,7 @@ static void add_layer(struct print_table *table, const struct columns *columns,
 	if (columns->again)
 		print_number(table, columns->recompute,
 			analysis_layer(workers, count, layer->name, PHASE_LAYER_RECOMPUTE).mean);
+	print_wait(table, columns, workers, count, layer);
 	if (total_ns > 0)
 		print_number(table, columns->share, layer_time(workers, count, layer->name) / total_ns);
 }
@@ -153,10 +176,11 @@ static void add_layer(struct print_table *table, const struct columns *columns,
 static double add_total(struct print_table *table, const struct columns *columns,
 	const struct analysis_worker *workers, size_t count, const struct layer_list *layers, bool print)
 {
-	double total_ns = 0, parameters = 0, sums_ns[4] = {0};
+	double total_ns = 0, parameters = 0, wait_ns = 0, sums_ns[4] = {0};
 
 	for (size_t l = 0; l < layers->count; l++) {
 		parameters += layers->items[l].partly_sized ? NAN : (double)layers->items[l].parameter_count;
+		wait_ns += analysis_layer(workers, count, layers->items[l].name, PHASE_LAYER_WAIT).mean;
 		for (int i = 0; i < 4; i++)
 			sums_ns[i] +=
 				analysis_layer(workers, count, layers->items[l].name, columns_of_time[i])
@@ -172,6 +196,8 @@ static double add_total(struct print_table *table, const struct columns *columns
 			print_number(table, columns->parameters, parameters);
 		for (int i = 0; i < 4; i++)
 			print_number(table, columns->times[i], sums_ns[i]);
+		if (columns->waiting)
+			print_number(table, columns->wait, wait_ns);
 		if (total_ns > 0)
 			print_number(table, columns->share, 1);
 	}
@@ -236,7 +262,8 @@ void layer_table(struct print_table *table, const struct analysis *analysis, boo
 {
 	const bool total = form == PRINT_TEXT;
 	struct roofline roofline;
-	struct columns columns = {.again = any_again(analysis), .roofline = &roofline};
+	struct columns columns = {
+		.again = any_again(analysis), .waiting = knows_waiting(analysis), .roofline = &roofline};
 
 	roofline_find(analysis, &(struct roofline_options){0}, &roofline);
 	add_columns(table, &columns, ranks, any_module(analysis), analysis->stage_count > 1 && !ranks);

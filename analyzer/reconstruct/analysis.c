@@ -253,6 +253,20 @@ struct analysis_statistics analysis_layer(
 	return pool_end(&pool);
 }
 
+double analysis_no_layer(const struct analysis_worker *workers, size_t count, enum phase_layer_column column)
+{
+	struct pool pool = pool_begin(workers, count);
+
+	for (size_t w = 0; w < count; w++) {
+		for (size_t i = 0; i < workers[w].used_count; i++)
+			pool.values[pool.count++] =
+				workers[w].phases
+					.outside_ns[workers[w].used[i] * PHASE_LAYER_COLUMNS + (size_t)column];
+		pool_close_worker(&pool);
+	}
+	return pool_end(&pool).mean;
+}
+
 const struct iteration_list *analysis_least_sure(const struct analysis *analysis)
 {
 	const struct iteration_list *least = NULL;

@@ -94,6 +94,9 @@ struct analysis_statistics analysis_wait(const struct analysis_worker *workers, 
 struct analysis_statistics analysis_layer(const struct analysis_worker *workers, size_t count,
 	const char *name, enum phase_layer_column column);
 
+/* The same of work that is no layer's, mean. */
+double analysis_no_layer(const struct analysis_worker *workers, size_t count, enum phase_layer_column column);
+
 /*
  * Whether the run's trace can tell this phase's time. Labels are all that is known of a trace of labelled
  * phases: of a phase that has none, and of why a worker was idle, nothing is, and its 0 is no measurement.

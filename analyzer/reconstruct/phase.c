@@ -5,6 +5,7 @@
 /* The sum of the phases is checked in every build: it is what the figures are trusted for. */
 #undef NDEBUG
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -348,12 +349,19 @@ static enum phase_layer_column column_of(const struct layer_role *role)
 	}
 }
 
+/* Where the times of an iteration's calls go, by enum phase_layer_column. */
+struct sink {
+	double *layers_ns, *outside_ns;
+	bool *unknown;
+};
+
+/* wait_ns: part of the call's time, for the last rank. */
 static void add_layer_times(const struct work *work, const struct layer_role *role,
-	const struct timeline_call *call, double *layers_ns, bool *unknown)
+	const struct timeline_call *call, double wait_ns, const struct sink *sink)
 {
 	const struct timeline_process *process = &work->timeline->processes[work->worker->process];
 	enum phase_layer_column column = column_of(role);
-	double spent_ns = 0;
+	double spent_ns = 0, scale = 1;
 
 	if (column == PHASE_LAYER_COLUMNS)
 		return;
@@ -367,16 +375,23 @@ static void add_layer_times(const struct work *work, const struct layer_role *ro
 		spent_ns = (double)(call->end_ns - call->begin_ns);
 	else if (call->interval_count && column == PHASE_LAYER_COMMUNICATION &&
 		 work->model->flows[call->operation].kind == PM_KIND_COMM)
-		spent_ns *= (double)exchange_bytes(work, call->operation) /
-			    (double)work->group_bytes[call->interval - process->first_interval];
+		scale = (double)exchange_bytes(work, call->operation) /
+			(double)work->group_bytes[call->interval - process->first_interval];
+	wait_ns = column == PHASE_LAYER_COMMUNICATION ? scale * fmin(wait_ns, spent_ns) : 0;
+	spent_ns = scale * spent_ns - wait_ns;
+	if (role->part_count == 0) {
+		sink->outside_ns[column] += spent_ns;
+		sink->outside_ns[PHASE_LAYER_WAIT] += wait_ns;
+	}
 	for (uint32_t i = 0; i < role->part_count; i++) {
 		const struct layer_part *part = &work->layers->parts[role->first_part + i];
+		double *layer_ns = sink->layers_ns + part->layer * PHASE_LAYER_COLUMNS;
 
-		layers_ns[part->layer * PHASE_LAYER_COLUMNS + column] += spent_ns * part->share;
+		layer_ns[column] += spent_ns * part->share;
+		layer_ns[PHASE_LAYER_WAIT] += wait_ns * part->share;
 		if (role->again)
-			layers_ns[part->layer * PHASE_LAYER_COLUMNS + PHASE_LAYER_RECOMPUTE] +=
-				spent_ns * part->share;
-		unknown[part->layer * PHASE_LAYER_COLUMNS + column] |=
+			layer_ns[PHASE_LAYER_RECOMPUTE] += spent_ns * part->share;
+		sink->unknown[part->layer * PHASE_LAYER_COLUMNS + column] |=
 			call->interval_count == 0 && (call->flags & TIMELINE_FLAG_REPLAYED);
 	}
 }
@@ -399,7 +414,7 @@ static void add_transfer(struct work *work, const struct timeline_call *call, in
 }
 
 static void find_busy(struct work *work, const struct iteration *item, const int64_t *wait_ns,
-	struct phase_times *times, double *layers_ns, bool *unknown)
+	struct phase_times *times, const struct sink *sink)
 {
 	const struct timeline *timeline = work->timeline;
 	struct phase_spans *by_phase = work->by_phase, *compute = &work->compute;
@@ -422,7 +437,8 @@ static void find_busy(struct work *work, const struct iteration *item, const int
 			add_transfer(work, call, wait_ns[work->worker->calls[i]]);
 		if (call->interval_count)
 			last_interval = call->interval;
-		add_layer_times(work, role, call, layers_ns, unknown);
+		add_layer_times(
+			work, role, call, wait_ns ? (double)wait_ns[work->worker->calls[i]] : 0, sink);
 	}
 	for (size_t i = item->first_read; i < item->read_end; i++)
 		add_call(work, &by_phase[PHASE_IO], TIMELINE_CALL(timeline, work->worker->reads[i]), 0);
@@ -448,12 +464,14 @@ void phase_find(const struct worker_model *model, const struct worker *worker,
 	list->times = mem_alloc(iterations->count, sizeof(*list->times));
 	list->layers_ns =
 		mem_alloc(iterations->count * layers->count * PHASE_LAYER_COLUMNS, sizeof(*list->layers_ns));
+	list->outside_ns = mem_alloc(iterations->count * PHASE_LAYER_COLUMNS, sizeof(*list->outside_ns));
 	list->unknown = mem_alloc(layers->count * PHASE_LAYER_COLUMNS, sizeof(*list->unknown));
 	begin_work(&work, iterations);
 	find_exclusive(&work, iterations, list);
 	for (size_t i = 0; i < iterations->count; i++)
 		find_busy(&work, &iterations->items[i], wait_ns, &list->times[i],
-			list->layers_ns + i * layers->count * PHASE_LAYER_COLUMNS, list->unknown);
+			&(struct sink){list->layers_ns + i * layers->count * PHASE_LAYER_COLUMNS,
+				list->outside_ns + i * PHASE_LAYER_COLUMNS, list->unknown});
 	end_work(&work);
 }
 
@@ -488,6 +506,7 @@ void phase_free(struct phase_list *list)
 {
 	free(list->times);
 	free(list->layers_ns);
+	free(list->outside_ns);
 	free(list->unknown);
 	memset(list, 0, sizeof(*list));
 }

@@ -27,6 +27,7 @@ struct phase_times {
 struct phase_list {
 	struct phase_times *times;
 	double *layers_ns; /* [iteration][layer][PHASE_LAYER_COLUMNS], shares of calls' times */
+	double *outside_ns; /* [iteration][PHASE_LAYER_COLUMNS]: of calls that are no layer's */
 	size_t layer_count;
 	bool *unknown; /* [layer][PHASE_LAYER_COLUMNS]: part of the time is in that of a graph, if not all */
 };

@@ -42,6 +42,7 @@ enum phase_layer_column {
 	PHASE_LAYER_COMMUNICATION,
 	PHASE_LAYER_UPDATE,
 	PHASE_LAYER_RECOMPUTE, /* part of backward: forward work done again */
+	PHASE_LAYER_WAIT,      /* in exchanges, for the last rank: no part of communication */
 	PHASE_LAYER_COLUMNS,
 };
 

@@ -71,6 +71,8 @@ def check_report(name, path):
     check_calls(name, report)
     check_others(name, path, report)
     check_kernels(name, path)
+    if name in MADE:
+        check_update(name, path)
     return report
 
 
@@ -87,6 +89,17 @@ def check_kernels(name, path):
         layers = {row["layer"] for row in rows if row["graph_share"] == 1 and row["phase"] in ("forward", "backward")}
         check(layers == {"graph"}, f"{name}: kernels of graphs are of {layers}")
         check([row["kernels"] for row in kernels["graphs"]] == [502, 339], f"{name}: graphs {kernels['graphs']}")
+
+
+def check_update(name, path):
+    """What kernels and layers say of updates is one time: of layers, and of none."""
+    kernels = sum(row["time_ns"] for row in answer("kernels", path)["runs"][0]["kernels"] if row["phase"] == "update")
+    if kernels == 0:  # no device times
+        return
+    layers = answer("layers", path)
+    of_layers = sum(row["update_ns"] or 0 for row in layers["layers"])
+    check(abs(kernels - of_layers - layers["no_layer"]["update_ns"]) <= 0.01 * max(kernels, 1),
+          f"{name}: updates take {kernels} by kernels, {of_layers} by layers and {layers['no_layer']['update_ns']} in none")
 
 
 def check_others(name, path, report):

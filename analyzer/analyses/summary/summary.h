@@ -75,9 +75,12 @@ struct summary_model {
 	struct summary_model *next;
 };
 
-/* A layer's times in an iteration, by enum phase_layer_column; of recomputation only the mean is kept. */
+#define SUMMARY_COLUMNS (PHASE_LAYER_RECOMPUTE + 1)
+
+/* A layer's times in an iteration, by enum phase_layer_column; of recomputation only the mean is kept, of
+ * waiting nothing. */
 struct summary_layer {
-	double mean[PHASE_LAYER_COLUMNS];
+	double mean[SUMMARY_COLUMNS];
 	float deviation[4], quarter[4], median[4]; /* quarter: one iteration in four takes less */
 	uint8_t unknown;                           /* bit: the column's time lies in that of a graph */
 };

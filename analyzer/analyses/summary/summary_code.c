@@ -14,7 +14,7 @@
 #define MOST_TEXT 4096u
 #define MOST_NS ((double)(INT64_MAX / 16)) /* as the reader of traces allows */
 
-static_assert(PHASE_COUNT == 13 && PHASE_WORK_COUNT == 9 && PHASE_LAYER_COLUMNS == 5,
+static_assert(PHASE_COUNT == 13 && PHASE_WORK_COUNT == 9 && SUMMARY_COLUMNS == 5,
 	"a different set of phases needs a new format version");
 
 static void fail(struct summary_code *code, const char *what)
@@ -197,7 +197,7 @@ static void layer_fields(struct summary_code *code, struct summary_layer *layer)
 
 	below(code, &unknown, 31);
 	layer->unknown = (uint8_t)unknown;
-	for (int i = 0; i < PHASE_LAYER_COLUMNS; i++)
+	for (int i = 0; i < SUMMARY_COLUMNS; i++)
 		time_of(code, &layer->mean[i]);
 	for (int i = 0; i < 4; i++) {
 		int64_t units = units_of(layer->mean[i]);

@@ -96,7 +96,7 @@ static void make_layers(const struct analysis_worker *from, struct summary_worke
 
 	to->layers = mem_alloc(count, sizeof(*to->layers));
 	for (size_t l = 0; l < count; l++)
-		for (size_t c = 0; c < PHASE_LAYER_COLUMNS; c++) {
+		for (size_t c = 0; c < SUMMARY_COLUMNS; c++) {
 			struct summary_spread spread;
 
 			for (size_t i = 0; i < from->used_count; i++)
