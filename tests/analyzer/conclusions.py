@@ -41,6 +41,14 @@ def on(which, place, what, steps=lambda step: True):
     return lambda rank, step: [(place, what)] if rank == which and steps(step) else []
 
 
+def fetch(rank):
+    rank.copy("HtoD", 200_000_000, 8000)
+
+
+def give_back(rank):
+    rank.copy("DtoH", 200_000_000, 8000)
+
+
 COLLECT = "<built-in function collect>"
 SAVE = "torch/serialization.py(800): save"
 ITEM = "dataset.py(31): __getitem__"
@@ -80,6 +88,11 @@ CASES = [
      ["Most of it for rank 0", "saving a checkpoint", "async_save"], NEVER, "Likely"),
     ("a checkpoint in one step of fourteen", on(0, "updated", frame(SAVE, 150000), lambda step: step == 7), {"steps": 14},
      ["of 13 iterations take over", "the other ranks wait for rank 0", "saving a checkpoint", "async_save"], NEVER, "Likely"),
+    ("weights in the host's memory", lambda rank, step: [("layer", fetch), ("gradient", give_back)], {},
+     ["weights or optimizer state that the host keeps (offload)", "take 48.200 ms a step and copies back 48", "keep on the GPU"],
+     ["Input"], "Strong"),
+    ("weights that are only read", lambda rank, step: [("layer", fetch)], {},
+     ["weights or optimizer state that the host keeps (offload)", "copies back 2.000 us"], ["Input"], "Likely"),
     (".item() on one rank", on(1, "forward", items), {},
      ["Straggler rank 1: the host waits for its device more often, in cudaStreamSynchronize", "aten::item", "item()) later"],
      NEVER, "Likely"),

@@ -9,7 +9,7 @@ import json
 import os
 import random
 
-PLACES = ("load", "copied", "forward", "backward", "updated")  # before what the host is disturbed; `updated`: after the update
+PLACES = ("load", "copied", "layer", "forward", "gradient", "backward", "updated")  # of a step: each layer, and in the midst of passes
 LAYERS, BUCKETS = 6, 2
 FORWARD, UPDATE, COPY = 800.0, 300.0, 200.0
 LAUNCH = 6.0
@@ -38,17 +38,22 @@ class Rank:
         self.event("cpu_op", name, begin, self.host - begin + 1, 1, **arguments)
         self.host += 1
 
-    def kernel(self, name, duration, category="kernel", call="cudaLaunchKernel", after=0.0):
+    def kernel(self, name, duration, category="kernel", call="cudaLaunchKernel", after=0.0, **more):
         number = self.call(call, LAUNCH)
         begin = max(self.compute, self.host + 2, after)
         self.compute = begin + duration
-        self.event(category, name, begin, duration, 107, stream=7, correlation=number, **self.device)
+        self.event(category, name, begin, duration, 107, stream=7, correlation=number, **self.device, **more)
 
     def layer(self, name, sequence, duration, kernel):
         begin = self.host
         self.host += 3
         self.kernel(kernel, duration)
         self.operator(name, begin, **{"Sequence number": sequence, "Fwd thread id": 0, "Input Dims": [[64, 512], [512, 512]]})
+
+    def copy(self, direction, size, duration):
+        """Of `size` bytes, between pinned memory and the device: "HtoD" or "DtoH"."""
+        kinds = {"HtoD": "Pinned -> Device", "DtoH": "Device -> Pinned"}
+        self.kernel(f"Memcpy {direction} ({kinds[direction]})", duration, "gpu_memcpy", "cudaMemcpyAsync", bytes=size)
 
     def synchronize(self, operator):
         """The host waits for what is enqueued, as .item() does."""
@@ -77,10 +82,11 @@ def until_exchange(rank, step, disturbances, jitter):
     rank.host += 50
     rank.event("user_annotation", "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", begin, 50, 1)
     begin = rank.host
-    rank.kernel("Memcpy HtoD (Pinned -> Device)", COPY, "gpu_memcpy", "cudaMemcpyAsync")
+    rank.copy("HtoD", 1_000_000, COPY)
     rank.operator("aten::to", begin)
     apply(rank, disturbances, "copied")
     for layer in range(LAYERS):
+        apply(rank, disturbances, "layer")
         if layer == LAYERS // 2:
             apply(rank, disturbances, "forward")
         rank.layer("aten::addmm", 1000 * step + layer, FORWARD * jitter(), "ampere_sgemm_128x64_tn")
@@ -89,6 +95,7 @@ def until_exchange(rank, step, disturbances, jitter):
             apply(rank, disturbances, "backward")
         rank.layer("autograd::engine::evaluate_function: AddmmBackward0", 1000 * step + layer, 2 * FORWARD * jitter(),
                    "ampere_sgemm_64x64_nt")
+        apply(rank, disturbances, "gradient")
         if layer % (LAYERS // BUCKETS) == 0:
             ready.append((rank.compute, rank.call("cudaLaunchKernel", LAUNCH), rank.host))
     return ready

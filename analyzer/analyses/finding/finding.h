@@ -25,6 +25,7 @@
 	X(WAITING, "waiting", "pmanalyze balance") \
 	X(IMBALANCE, "imbalance", "pmanalyze slowdown") \
 	X(INPUT, "input", "pmanalyze path") \
+	X(OFFLOAD, "offload", "pmanalyze kernels") \
 	X(CALL, "blocking_call", "pmanalyze report --calls") \
 	X(LAUNCH, "launch", "pmanalyze report --calls") \
 	X(LATENCY, "latency", "pmanalyze path") \

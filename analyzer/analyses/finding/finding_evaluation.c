@@ -6,7 +6,9 @@
 #include "finding_make.h"
 #include "analyses/why.h"
 
+#include <ctype.h>
 #include <math.h>
+#include <string.h>
 
 struct evaluation {
 	size_t count;     /* stretches of it */
@@ -107,11 +109,85 @@ static void find_within(struct finding_list *list, const struct within *within)
 			      .lost_ns = NAN});
 }
 
+/* What forward work between iterations is for, by the names that the program has around it. */
+static const struct purpose {
+	const char *words[4];
+	const char *subject, *title, *advice;
+} purposes[] = {
+	{{"eval", "valid"}, "evaluation", "Evaluation takes %.0f%% of the time, outside of steps",
+		"evaluate less often or on fewer samples, without gradients and with larger batches"},
+	{{"rollout", "generate", "explore", "collect_"}, "rollout",
+		"Rollouts take %.0f%% of the time, outside of steps",
+		"more samples at once, lower precision or CUDA graphs for what is not learned from backwards; what is "
+		"learned from is not evaluated less often"},
+	{{NULL}, "forward without an update",
+		"Forward work without an update takes %.0f%% of the time, outside of steps",
+		"where it is evaluation, evaluate less often or on fewer samples; where it is a rollout that is "
+		"learned from, more samples at once and lower precision; both without gradients"},
+};
+
+#define PURPOSES (sizeof(purposes) / sizeof(*purposes))
+
+/* At the start of a word: a retrieval is no "eval". */
+static bool has_word(const char *text, const char *word)
+{
+	for (const char *at = text; (at = strcasestr(at, word)); at++)
+		if (at == text || !isalpha((unsigned char)at[-1]))
+			return true;
+	return false;
+}
+
+static void count_words(const char *text, size_t *counts)
+{
+	for (size_t p = 0; text && p + 1 < PURPOSES; p++)
+		for (size_t w = 0; w < 4 && purposes[p].words[w]; w++)
+			if (has_word(text, purposes[p].words[w])) {
+				counts[p]++;
+				break;
+			}
+}
+
+/* Calls of the gap by what the functions around them are called; frames of others' profilers count, too. */
+static void count_gap(const struct analysis *analysis, const struct analysis_worker *worker,
+	const struct iteration_gap *gap, size_t *counts)
+{
+	const struct timeline *timeline = &analysis->timeline;
+	const struct timeline_process *process = &timeline->processes[worker->worker->process];
+	size_t first =
+		worker_find(timeline, worker->worker->calls, worker->worker->call_count, gap->begin_ns);
+
+	for (size_t i = first; i < first + gap->call_count && i < worker->worker->call_count; i++) {
+		const struct timeline_operation *operation =
+			&timeline->operations[TIMELINE_CALL(timeline, worker->worker->calls[i])->operation];
+
+		count_words(operation->outermost ? operation->outermost : operation->site, counts);
+	}
+	for (size_t i = 0; i < process->frame_count; i++) {
+		const struct timeline_frame *frame = &timeline->frames[process->first_frame + i];
+
+		if (frame->begin_ns < gap->end_ns && frame->end_ns > gap->begin_ns)
+			count_words(timeline->strings[frame->name], counts);
+	}
+}
+
+static const struct purpose *purpose_of(const struct analysis *analysis, const struct analysis_worker *worker)
+{
+	size_t counts[PURPOSES] = {0};
+
+	for (size_t i = 0; i < worker->iterations.gap_count; i++)
+		if (worker->iterations.gaps[i].kind == ITERATION_EVALUATION)
+			count_gap(analysis, worker, &worker->iterations.gaps[i], counts);
+	return counts[0] > counts[1]   ? &purposes[0]
+	       : counts[1] > counts[0] ? &purposes[1]
+				       : &purposes[PURPOSES - 1];
+}
+
 /* Of the rank that evaluates least: that long all of them do. */
 static void find_between(struct finding_list *list)
 {
 	struct arena *arena = &list->arena;
 	struct evaluation least = {.time_ns = INT64_MAX};
+	const struct purpose *purpose;
 	double share;
 
 	for (size_t w = 0; w < list->analysis->worker_count; w++) {
@@ -125,27 +201,25 @@ static void find_between(struct finding_list *list)
 	share = (double)least.time_ns / (double)least.whole_ns;
 	if (share < FINDING_LEAST)
 		return;
-	finding_add(list,
-		(struct finding){.kind = FINDING_EVALUATION,
-			.strength = strength_of(list),
-			.subject = "evaluation",
-			.title = arena_format(
-				arena, "Evaluation takes %.0f%% of the time, outside of steps", 100 * share),
-			.text = arena_format(arena,
-				"%zu stretch%s of forward work without an update take%s %s of %s %s",
-				least.count, least.count == 1 ? "" : "es", least.count == 1 ? "s" : "",
-				print_time(arena, (double)least.time_ns),
-				print_time(arena, (double)least.whole_ns),
-				list->analysis->is_chosen ? "from the first of these steps to the last"
-							  : "from the first iteration on"),
-			.basis = arena_format(arena, "%zu stretch%s, %s", least.count,
-				least.count == 1 ? "" : "es", finding_ranks(list)),
-			.advice =
-				"evaluate less often or on fewer samples, without gradients and with larger "
-				"batches",
-			.worker = SIZE_MAX,
-			.gain_ns = NAN,
-			.lost_ns = NAN});
+	purpose = purpose_of(list->analysis, &list->analysis->workers[0]);
+	finding_add(
+		list, (struct finding){.kind = FINDING_EVALUATION,
+			      .strength = strength_of(list),
+			      .subject = purpose->subject,
+			      .title = arena_format(arena, purpose->title, 100 * share),
+			      .text = arena_format(arena,
+				      "%zu stretch%s of forward work without an update take%s %s of %s %s",
+				      least.count, least.count == 1 ? "" : "es", least.count == 1 ? "s" : "",
+				      print_time(arena, (double)least.time_ns),
+				      print_time(arena, (double)least.whole_ns),
+				      list->analysis->is_chosen ? "from the first of these steps to the last"
+								: "from the first iteration on"),
+			      .basis = arena_format(arena, "%zu stretch%s, %s", least.count,
+				      least.count == 1 ? "" : "es", finding_ranks(list)),
+			      .advice = purpose->advice,
+			      .worker = SIZE_MAX,
+			      .gain_ns = NAN,
+			      .lost_ns = NAN});
 }
 
 void finding_evaluation(struct finding_list *list)

@@ -1,6 +1,7 @@
 /* The finding about input: reading, splitting and copying a batch while the devices have nothing to compute.
  */
 #include "finding_make.h"
+#include "analyses/offload.h"
 
 #include <math.h>
 
@@ -35,6 +36,41 @@ void finding_add_input(struct finding_list *list, const double ns[3], const stru
 		all_ns);
 }
 
+/* What is copied to the devices that is no input, while they compute nothing: of the rank with the least. */
+static void add_offload(struct finding_list *list, const struct analysis_worker *worker, double ns)
+{
+	struct arena *arena = &list->arena;
+	struct offload offload;
+
+	offload_find(list->analysis, worker, &offload);
+	finding_add(list,
+		(struct finding){.kind = FINDING_OFFLOAD,
+			.strength = offload.returns ? finding_measured(list) : FINDING_LIKELY,
+			.subject = "offload",
+			.title = "The GPUs wait for weights or optimizer state that the host keeps (offload)",
+			.text = arena_format(arena,
+				"Copies to each GPU take %s a step and copies back %s; %.0f%% of the first, in %.0f "
+				"copies, are after the step began to compute: no batch of input is copied so",
+				print_time(arena, offload.to_ns), print_time(arena, offload.from_ns),
+				100 * offload.late_ns / offload.to_ns, offload.late_count),
+			.advice =
+				"keep on the GPU what fits there; pin the host's memory, and copy the next layer's on "
+				"a stream of its own while this one is computed",
+			.worker = SIZE_MAX,
+			.gain_ns = ns,
+			.lost_ns = ns});
+}
+
+static bool is_offload(const struct finding_list *list)
+{
+	struct offload offload;
+
+	for (size_t w = 0; w < list->analysis->worker_count; w++)
+		if (!offload_find(list->analysis, &list->analysis->workers[w], &offload))
+			return false;
+	return true;
+}
+
 void finding_input(struct finding_list *list)
 {
 	double least_ns[3] = {INFINITY, 0, 0};
@@ -50,6 +86,10 @@ void finding_input(struct finding_list *list)
 				least_ns[i] = ns[i];
 			worker = &list->analysis->workers[w];
 		}
+	}
+	if (worker && is_offload(list)) {
+		add_offload(list, worker, least_ns[2]);
+		least_ns[2] = 0;
 	}
 	if (worker)
 		finding_add_input(list, least_ns,
