@@ -34,7 +34,7 @@ struct search {
 	size_t next;     /* call of the process */
 	size_t used;     /* place among the used iterations */
 	size_t computed; /* the last of them that has computed, + 1 */
-	int thread;      /* of the stretch before; -1: there was none */
+	int thread;      /* of the last stretch at the end of an iteration; -1: there was none */
 	bool copied;     /* did a copy of input end the last stretch at the end of an iteration? */
 	struct phase_spans left,
 		outside; /* of one stretch: what no call of its thread covers, and none at all */
@@ -112,8 +112,9 @@ static void add_starts(struct search *search, int64_t from_ns)
 		add_start(search, (struct start){call->end_ns, number});
 }
 
-/* The thread that gave the work which ends an idle stretch; at the end of the recording, the one before; -1:
- * there is none. Work never begins before its call: of calls after the earliest start none can be it. */
+/* The thread that gave the work which ends an idle stretch; at the end of the recording, of the last at an
+ * iteration's end; -1: there is none. Work never begins before its call: of calls after the earliest start
+ * none can be it. */
 static int thread_behind(struct search *search, int64_t end_ns)
 {
 	const struct timeline *timeline = &search->analysis->timeline;
@@ -260,9 +261,11 @@ static void take_stretch(void *context, enum phase phase, int64_t begin_ns, int6
 		search->computed = search->used + 1;
 	if (phase < PHASE_WORK_COUNT)
 		return;
-	thread = search->thread = thread_behind(search, end_ns);
-	if (items[worker->used[search->used]].end_ns == end_ns)
+	thread = thread_behind(search, end_ns);
+	if (items[worker->used[search->used]].end_ns == end_ns) {
+		search->thread = thread;
 		search->copied = starts_copy(search);
+	}
 	open_calls(search, begin_ns, end_ns);
 	search->left.count = search->outside.count = 0;
 	give(search, &(struct phase_span){begin_ns, end_ns, (uint32_t)phase - PHASE_WORK_COUNT}, thread, true,

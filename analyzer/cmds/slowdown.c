@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define WORTHWHILE 1.01 /* speed-up: of less, even stages are not spoken of */
+
 /* The run as a graph may differ from the measurement by this share. */
 #define TRUSTED 0.05
 
@@ -89,7 +91,8 @@ static void print_summary(struct slowdown *slowdown, FILE *out)
 	print_paragraph(arena_format(arena, "Recurring straggler: %s.",
 				slowdown->recurring ? slowdown->recurring : "none"),
 		0, out);
-	if (slowdown->stage_count > 1)
+	if (slowdown->stage_count > 1 &&
+		slowdown->replayed_ns >= WORTHWHILE * slowdown->effect_ns[SLOWDOWN_STAGES])
 		print_paragraph(
 			arena_format(arena,
 				"With forward and backward partitioned evenly over the stages: %s per "

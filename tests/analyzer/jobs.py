@@ -21,7 +21,7 @@ class Rank:
     def __init__(self, rank, ranks):
         self.rank, self.ranks = rank, ranks
         self.host = self.compute = self.network = 1_000_000.0
-        self.events, self.correlation = [], 0
+        self.events, self.correlation, self.thread = [], 0, 1
         self.device = {"device": rank, "context": 1}
 
     def event(self, category, name, begin, duration, track, **arguments):
@@ -30,12 +30,12 @@ class Rank:
 
     def call(self, name, duration):
         self.correlation += 1
-        self.event("cuda_runtime", name, self.host, duration, 1, correlation=self.correlation, cbid=211)
+        self.event("cuda_runtime", name, self.host, duration, self.thread, correlation=self.correlation, cbid=211)
         self.host += duration
         return self.correlation
 
     def operator(self, name, begin, **arguments):
-        self.event("cpu_op", name, begin, self.host - begin + 1, 1, **arguments)
+        self.event("cpu_op", name, begin, self.host - begin + 1, self.thread, **arguments)
         self.host += 1
 
     def kernel(self, name, duration, category="kernel", call="cudaLaunchKernel", after=0.0, **more):
@@ -48,7 +48,7 @@ class Rank:
         begin = self.host
         self.host += 3
         self.kernel(kernel, duration)
-        self.operator(name, begin, **{"Sequence number": sequence, "Fwd thread id": 0, "Input Dims": [[64, 512], [512, 512]]})
+        self.operator(name, begin, **{"Sequence number": sequence, "Fwd thread id": self.thread - 1, "Input Dims": [[64, 512], [512, 512]]})
 
     def copy(self, direction, size, duration):
         """Of `size` bytes, between pinned memory and the device: "HtoD" or "DtoH"."""
@@ -63,7 +63,7 @@ class Rank:
         self.operator(operator, begin)
 
     def pause(self, name, duration, category="python_function"):
-        self.event(category, name, self.host, duration, 1)
+        self.event(category, name, self.host, duration, self.thread)
         self.host += duration
 
 
@@ -90,6 +90,7 @@ def until_exchange(rank, step, disturbances, jitter):
         if layer == LAYERS // 2:
             apply(rank, disturbances, "forward")
         rank.layer("aten::addmm", 1000 * step + layer, FORWARD * jitter(), "ampere_sgemm_128x64_tn")
+    rank.thread = 2
     for layer in reversed(range(LAYERS)):
         if layer == LAYERS // 2:
             apply(rank, disturbances, "backward")
@@ -98,6 +99,7 @@ def until_exchange(rank, step, disturbances, jitter):
         apply(rank, disturbances, "gradient")
         if layer % (LAYERS // BUCKETS) == 0:
             ready.append((rank.compute, rank.call("cudaLaunchKernel", LAUNCH), rank.host))
+    rank.thread = 1
     return ready
 
 

@@ -320,6 +320,31 @@ static void check_stage(enum style style)
 	discard(&result);
 }
 
+/* One of the four workers of a stage is slow: its stage is not, and evening out the stages gains nothing. */
+static void check_worker_of_stage(void)
+{
+	struct job job;
+	struct result result;
+
+	job_init(&job, 4, 4, 8);
+	for (int step = 0; step < STEPS; step++)
+		for (int batch = 0; batch < 8; batch++)
+			job.factor[step][0][1][batch][0] = job.factor[step][0][1][batch][1] = 2.5;
+	if (!make(&job, &result))
+		return;
+	CHECK(result.slowdown.cause == SLOWDOWN_WORKERS, "cause %d", result.slowdown.cause);
+	CHECK(strstr(result.slowdown.cause_words,
+		      "dp1/pp0 takes 2.50× the mean computing time of the other workers"),
+		"%s", result.slowdown.cause_words);
+	CHECK(near(result.slowdown.effect_ns[SLOWDOWN_STAGES], result.slowdown.replayed_ns),
+		"even stages gain %f of %f",
+		result.slowdown.replayed_ns - result.slowdown.effect_ns[SLOWDOWN_STAGES],
+		result.slowdown.replayed_ns);
+	CHECK(near(result.slowdown.effect_ns[SLOWDOWN_WORKERS] / 1000, (8 + 3) * 300),
+		"without the worker: %f", result.slowdown.effect_ns[SLOWDOWN_WORKERS] / 1000);
+	discard(&result);
+}
+
 /* One of D data ranks k times slower: T = k M (f + b) + r + u against the mean. */
 static void check_worker(void)
 {
@@ -610,6 +635,7 @@ int main(void)
 		check_stage(style);
 	}
 	check_worker();
+	check_worker_of_stage();
 	check_data_rank();
 	check_link();
 	check_batches(false);

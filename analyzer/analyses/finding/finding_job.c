@@ -33,7 +33,9 @@ void finding_job(struct finding_list *list)
 	bool trusted = fabs(slowdown->launch_slowdown - 1) <= 0.1;
 
 	for (int effect = 0; effect < SLOWDOWN_EFFECTS; effect++) {
-		double gain_ns = slowdown->replayed_ns - slowdown->effect_ns[effect];
+		/* no effect alone gains more than all that is uneven */
+		double gain_ns = fmin(slowdown->replayed_ns - slowdown->effect_ns[effect],
+			slowdown->replayed_ns - slowdown->ideal_ns);
 		bool first = effect == slowdown->cause;
 
 		finding_add(list,

@@ -6,6 +6,7 @@
  * the cause.
  */
 #include "slowdown.h"
+#include "base/statistics.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -41,11 +42,28 @@ const char *slowdown_effect_key(int effect)
 	return effect < 0 ? "none" : keys[effect];
 }
 
-/* Mean durations of forward [0] and backward [1] computing, by stage and by worker. */
+/* Durations of forward [0] and backward [1] computing: means by worker, of a stage the median of its workers'
+ * (of two the mean), so that one slow worker makes no slow stage; of all the mean of the stages'. */
 struct means {
 	double all[2], *stage[2], *worker[2];
 	size_t *stage_count[2], *worker_count[2];
 };
+
+static double median_of_stage(
+	const struct means *means, const struct slowdown *slowdown, int type, int32_t stage)
+{
+	const struct labelled *job = slowdown->job;
+	double *values = mem_alloc(job->worker_count, sizeof(*values)), median;
+	size_t count = 0;
+
+	for (size_t i = 0; i < job->worker_count; i++)
+		if (job->workers[i].stage == stage && means->worker_count[type][i])
+			values[count++] = means->worker[type][i];
+	statistics_sort(values, count);
+	median = count ? statistics_median_sorted(values, count) : 0;
+	free(values);
+	return median;
+}
 
 static void means_make(struct means *means, const struct slowdown *slowdown)
 {
@@ -66,20 +84,19 @@ static void means_make(struct means *means, const struct slowdown *slowdown)
 
 			if (operation->type != (type ? LABELLED_BACKWARD : LABELLED_FORWARD))
 				continue;
-			sum += work_ns;
-			count++;
-			means->stage[type][stage] += work_ns;
 			means->stage_count[type][stage]++;
 			means->worker[type][operation->worker] += work_ns;
 			means->worker_count[type][operation->worker]++;
 		}
-		means->all[type] = count ? sum / (double)count : 0;
-		for (int32_t i = 0; i < job->stage_count; i++)
-			if (means->stage_count[type][i])
-				means->stage[type][i] /= (double)means->stage_count[type][i];
 		for (size_t i = 0; i < job->worker_count; i++)
 			if (means->worker_count[type][i])
 				means->worker[type][i] /= (double)means->worker_count[type][i];
+		for (int32_t i = 0; i < job->stage_count; i++) {
+			means->stage[type][i] = median_of_stage(means, slowdown, type, i);
+			sum += means->stage[type][i] * (double)means->stage_count[type][i];
+			count += means->stage_count[type][i];
+		}
+		means->all[type] = count ? sum / (double)count : 0;
 	}
 }
 
@@ -210,6 +227,21 @@ static const char *stage_words(struct slowdown *slowdown, const struct means *me
 	return text;
 }
 
+/* How many times as long the worker computes as the others of its stage, mean; 1: it has none. */
+static double to_others(const struct slowdown *slowdown, size_t worker)
+{
+	const struct labelled *job = slowdown->job;
+	double sum_ns = 0;
+	size_t count = 0;
+
+	for (size_t i = 0; i < job->worker_count; i++)
+		if (i != worker && job->workers[i].stage == job->workers[worker].stage) {
+			sum_ns += slowdown->workers[i].compute_ns;
+			count++;
+		}
+	return sum_ns > 0 ? slowdown->workers[worker].compute_ns * (double)count / sum_ns : 1;
+}
+
 static const char *worker_words(struct slowdown *slowdown)
 {
 	const struct labelled *job = slowdown->job;
@@ -217,8 +249,7 @@ static const char *worker_words(struct slowdown *slowdown)
 	double greatest = 0;
 
 	for (size_t i = 0; i < job->worker_count; i++) {
-		size_t stage = (size_t)job->workers[i].stage;
-		double ratio = slowdown->workers[i].compute_ns / slowdown->stages[stage].compute_ns;
+		double ratio = to_others(slowdown, i);
 
 		if (ratio > greatest) {
 			greatest = ratio;
@@ -233,7 +264,7 @@ static const char *worker_words(struct slowdown *slowdown)
 			slowdown->workers[i].compute_ns >= RECURRING_RATIO * stage->compute_ns;
 	}
 	return arena_format(&slowdown->arena,
-		"Slow worker: %s takes %.2f× the mean computing time of the workers of its stage%s.",
+		"Slow worker: %s takes %.2f× the mean computing time of the other workers of its stage%s.",
 		slowdown->workers[slowest].name, greatest,
 		more > 1 ? arena_format(&slowdown->arena,
 				   "; %zu workers are slower by 5%% or more, %zu of them of its data rank",
