@@ -225,12 +225,17 @@ static bool ranks_absent(const struct analysis *analysis)
 	return false;
 }
 
+#define FAR 2 /* times the equation's time: then it is said how little of the iteration it has */
+
 const char *report_equation_rest(struct arena *arena, double equation_ns, double iteration_ns, bool unknown)
 {
 	const char *rest = unknown ? "other, unknown, idle" : "other work and idle time";
 
 	if (!(equation_ns > 0))
 		return arena_format(arena, "all of it %s", rest);
+	if (iteration_ns > FAR * equation_ns)
+		return arena_format(arena, "the equation has %.1f%% of it; the rest is %s",
+			100 * equation_ns / iteration_ns, rest);
 	return arena_format(
 		arena, "%+.1f%%: %s, minus overlap", (iteration_ns / equation_ns - 1) * 100, rest);
 }

@@ -3,6 +3,7 @@
 public report, with the words that its first finding must have, those that must not appear at all, and how sure the finding may be.
 """
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -102,7 +103,7 @@ CASES = [
 def findings(text):
     """The findings, each in one line."""
     found = []
-    for line in text[text.index("\nFindings\n"):text.index("\nMean time of")].split("\n")[2:]:
+    for line in text[text.index("\nFindings, "):text.index("\nMean time of")].split("\n")[2:]:
         if line[:1].isdigit():
             found.append(line)
         elif found:
@@ -128,6 +129,10 @@ def judge(case, folder):
     first = found[0] if found else ""
     missing = in_order(first, words)
     wrong = [f"{name}: no \"{missing}\" in: {first}"] if missing else []
+    shares = [float(share) for line in found for share in re.findall(r"a step \((\d+\.\d)%\)", line)[:1]]
+    waits = [float(share) for line in found for share in re.findall(r"(\d+\.\d)% of (?:its|their) time", line)]
+    if shares != sorted(shares, reverse=True) or max(shares + waits, default=0) > 100:
+        wrong.append(f"{name}: shares {shares}, waiting {waits}")
     wrong += [f"{name}: \"{word}\" in: {line}" for word in never for line in found if word in line]
     return wrong + ([] if f". {strength}: " in first else [f"{name}: not {strength}: {first}"])
 

@@ -58,6 +58,7 @@ def check_report(name, path):
         check(finding["text"] and finding["basis"] and finding["advice"], f"{title}: without text, basis or advice")
         if finding["gain_ns"] is not None:
             check(finding["gain_ns"] <= finding["lost_ns"] * (1 + 1e-9), f"{title}: gains more than is lost")
+            check(near(finding["gain_share"], finding["gain_ns"] / step["mean_ns"]), f"{title}: a share of what?")
             check(0.0099 * step["typical_ns"] <= finding["gain_ns"] <= step["mean_ns"],
                   f"{title}: gain beyond the step")
     own = [finding["gain_ns"] for finding in findings

@@ -172,9 +172,10 @@ static bool is_waited_for(struct cause_search *search)
 	size_t others = search->analysis->worker_count - 1;
 
 	search->wait_caused_ns = search->balance->ranks[search->worker].wait_caused_ns;
-	search->share = search->wait_caused_ns / ((double)others * search->iteration_ns);
+	/* both are means: waiting is never more than all of their time */
+	search->share = search->wait_caused_ns / ((double)others * search->mean_ns);
 	if (search->balance->collective_count > 0)
-		return search->share >= CAUSE_WAITING;
+		return search->wait_caused_ns >= CAUSE_WAITING * (double)others * search->iteration_ns;
 	return search->peer && cause_excess(search) >= CAUSE_WAITING * search->iteration_ns;
 }
 
@@ -232,6 +233,7 @@ void cause_find(const struct analysis *analysis, const struct balance *balance,
 		cause_measure(analysis, &analysis->workers[i], &list->arena, &measures[i]);
 	search.measures = measures;
 	search.iteration_ns = analysis_iteration(analysis->workers, analysis->worker_count).median;
+	search.mean_ns = analysis_iteration(analysis->workers, analysis->worker_count).mean;
 	order_workers(&search);
 	cause_measure_stages(&search);
 	exchange_match(analysis, &search.exchanges);

@@ -25,7 +25,7 @@ struct cause_search {
 	size_t *places;
 	struct cause_stage *stages;
 	double stages_busy, busiest_stage; /* the sum of all, the most */
-	double iteration_ns;               /* median over all */
+	double iteration_ns, mean_ns;      /* median over all, mean */
 	size_t worker;
 	const struct cause_measure *own, *peer; /* peer: same layers, in the faster quarter; NULL: none */
 	struct cause_comparison comparison;     /* valid with a peer */

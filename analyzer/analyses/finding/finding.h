@@ -80,6 +80,9 @@ struct finding_list {
 void findings_find(struct analysis *analysis, struct finding_list *list);
 void findings_free(struct finding_list *list);
 
+/* What the finding gains, of a mean step: the same basis for all of a list, in text, JSON and HTML. */
+double finding_share(const struct finding_list *list, const struct finding *finding);
+
 /* "input"; the command that shows more; "strong". */
 const char *finding_key(enum finding_kind kind);
 const char *finding_command(enum finding_kind kind);

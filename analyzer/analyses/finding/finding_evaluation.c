@@ -92,7 +92,7 @@ static void find_within(struct finding_list *list, const struct within *within)
 	for (size_t w = 0; w < list->analysis->worker_count; w++)
 		least_ns = fmin(
 			least_ns, within_step(list->analysis, &list->analysis->workers[w], within->rule));
-	if (!isfinite(least_ns) || least_ns < FINDING_LEAST * list->step.median_ns)
+	if (!isfinite(least_ns) || least_ns < FINDING_LEAST * list->step.mean_ns)
 		return;
 	finding_add(
 		list, (struct finding){.kind = FINDING_EVALUATION,
@@ -100,7 +100,7 @@ static void find_within(struct finding_list *list, const struct within *within)
 			      .subject = within->subject,
 			      .title = arena_format(arena,
 				      "%s takes %s of the devices' time in each step (%.0f%%)", within->title,
-				      print_time(arena, least_ns), 100 * least_ns / list->step.median_ns),
+				      print_time(arena, least_ns), 100 * least_ns / list->step.mean_ns),
 			      .text = arena_format(
 				      arena, "%s; it counts to \"other\", not to forward", within->text),
 			      .advice = within->advice,

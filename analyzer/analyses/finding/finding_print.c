@@ -30,12 +30,9 @@ static const char *with_stop(struct arena *arena, const char *text)
 	return length && text[length - 1] == '.' ? text : arena_format(arena, "%s.", text);
 }
 
-/* Of a typical iteration; what outliers lose is in the mean alone, of which it is a part. */
-static double gain_share(const struct finding_list *list, const struct finding *finding)
+double finding_share(const struct finding_list *list, const struct finding *finding)
 {
-	const struct step *step = &list->step;
-
-	return finding->gain_ns / (finding->kind == FINDING_OUTLIERS ? step->mean_ns : step->typical_ns);
+	return finding->gain_ns / list->step.mean_ns;
 }
 
 /* "Straggler rank 2: slower layer conv2: at most 4.021 ms a step (22.0%)" */
@@ -44,7 +41,7 @@ static const char *title_text(struct finding_list *list, const struct finding *f
 	if (!isfinite(finding->gain_ns))
 		return finding->title;
 	return arena_format(&list->arena, "%s: at most %s a step (%.1f%%)", finding->title,
-		print_time(&list->arena, finding->gain_ns), 100 * gain_share(list, finding));
+		print_time(&list->arena, finding->gain_ns), 100 * finding_share(list, finding));
 }
 
 /* `mark`: what it begins with, as "1." */
@@ -65,7 +62,7 @@ void findings_print(struct finding_list *list, size_t most, FILE *out)
 {
 	if (list->step.ranks == 0)
 		return;
-	print_heading("Findings", out);
+	print_heading("Findings, % of the mean step", out);
 	print_paragraph(finding_step_text(list), 2, out);
 	for (size_t i = 0; i < list->count && i < most; i++)
 		print_finding(list, &list->items[i], arena_format(&list->arena, "%zu.", i + 1), out);
@@ -139,7 +136,7 @@ void findings_json(struct finding_list *list, cJSON *object)
 		cJSON_AddStringToObject(item, "layer", finding->layer);
 		add_number(item, "gain_ns", finding->gain_ns);
 		add_number(item, "lost_ns", finding->lost_ns);
-		add_number(item, "gain_share", gain_share(list, finding));
+		add_number(item, "gain_share", finding_share(list, finding));
 		cJSON_AddStringToObject(item, "strength", finding_strength_text(finding->strength));
 		cJSON_AddStringToObject(item, "title", finding->title);
 		cJSON_AddStringToObject(item, "text", finding->text);

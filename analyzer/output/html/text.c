@@ -22,7 +22,7 @@ const char *html_finding_title(
 	if (!isfinite(finding->gain_ns))
 		return arena_format(&page->arena, "<b>%s</b>", title);
 	return arena_format(&page->arena, "<b>%s</b>: at most %s a step (%.1f%%)", title,
-		html_time(page, finding->gain_ns), 100 * finding->gain_ns / run->findings.step.typical_ns);
+		html_time(page, finding->gain_ns), 100 * finding_share(&run->findings, finding));
 }
 
 static void write_finding(struct html_page *page, const struct html_run *run, const struct finding *finding)
