@@ -103,10 +103,19 @@ def without_calls(computations, entry):
 
 # ---- what instructions are, by the flow of data ----
 
-def keys_of(label):
-    """The keys of an argument's name, without the weight's own: "p['params']['fc']['kernel']" is fc."""
-    keys = re.findall(r"\['([^']*)'\]", label)
+STATE = re.compile(r"\.(?:mu|trace|acc_grads)(?=[\[.])")  # the optimizer's, of which each weight has one
+
+
+def way_of(label):
+    """The keys of an argument's name: "p['params']['fc']['kernel']" is fc, kernel, "p.blocks[0].norm.value" blocks, 0, norm."""
+    keys = ["".join(found) for found in re.findall(r"\['([^']*)'\]|\[(\d+)\]|\.(\w+)", label)]
     keys = keys[1:] if keys and keys[0] == "params" else keys
+    return keys[:-1] if keys[-1:] == ["value"] else keys
+
+
+def keys_of(label):
+    """Without the weight's own: fc, blocks/0."""
+    keys = way_of(STATE.split(label)[-1])
     return "/".join(keys[:-1] or keys)
 
 
@@ -195,7 +204,7 @@ class Program:
         found = set()
         for instruction in self.entry.values():
             if instruction.op == "parameter":
-                if instruction.label.startswith("s["):
+                if re.match(r"s[\[.]", instruction.label):
                     found.add(instruction.name)
             elif any(plain(arg) in found for arg in self.args(instruction)):
                 found.add(instruction.name)
@@ -209,7 +218,7 @@ class Program:
     def phases(self, name):
         """Those that are right. What the loss does not need, but is made before it, is made ahead for the backward pass: both are true."""
         phase = self.phase(name)
-        if phase == "backward" and self.places[name] < self.loss_place:
+        if phase == "backward" and self.places[name] < self.loss_place or "concatenate" in name and phase:
             return {"backward", "forward"}
         return {phase} - {None}
 
@@ -223,7 +232,7 @@ class Program:
             if not instruction:
                 return None
             if instruction.op == "parameter":
-                return keys_of(instruction.label) if instruction.label.startswith("p[") else None
+                return keys_of(instruction.label) if re.match(r"p[\[.]", instruction.label) else None
             if not self.is_passing(instruction) or not instruction.args:
                 return None
             arg = instruction.args[0]
@@ -234,14 +243,19 @@ class Program:
         found = set()
         for user in self.users[instruction.name]:
             states = [self.entry[plain(a)].label for a in user.args if plain(a) in self.entry and self.entry[plain(a)].op == "parameter"]
-            found |= {keys_of(label) for label in states if label.startswith("s[") and ".mu[" in label}
+            found |= {keys_of(label) for label in states if label.startswith("s") and STATE.search(label)}
             if depth and (self.is_passing(user) or re.match(r"(loop|input)_(reduce|transpose)_fusion", user.name)) and user.name not in self.stateful:
                 found |= self.gradients(user, depth - 1)
         return found
 
     def layers(self, instruction, phase):
         found = {self.weight(arg) for arg in self.args(instruction)} - {None}
-        return found | self.gradients(instruction) if phase == "backward" else found
+        together = any("concatenate" in user.name for name in self.handed(instruction.name) for user in self.users[name])
+        return set() if together else found | self.gradients(instruction) if phase == "backward" else found
+
+    def handed(self, name):
+        """What passes an instruction's result on, with itself."""
+        return [name] + [user.name for user in self.users[name] if self.is_passing(user)]
 
     def rows_of(self, computation, loop):
         """loop: the entry's instruction whose body it is."""
@@ -337,7 +351,10 @@ def read_calls(build, run):
 
 def is_layer(row, call):
     """The root module's name is the program's, and no key; a repetition of a loop has its number."""
-    layer = re.sub(r"\[\d+\]", "", call["layer"] or "") if "['" not in (call["layer"] or "") else keys_of(call["layer"])
+    layer = call["layer"] or ""
+    if re.match(r"p[\[.]", layer):
+        return "/".join(way_of(layer)) in row.layers
+    layer = re.sub(r"\[\d+\]", "", layer)
     return layer in row.layers or layer.partition("/")[2] in row.layers
 
 
@@ -364,7 +381,7 @@ def execute(program, python, gpu, options, run):
     for path in (run, run + ".dump"):
         shutil.rmtree(path, ignore_errors=True)
     values = dict(os.environ, PYTHONDONTWRITEBYTECODE="1", SOFTGPU_DEVICES="2", PMHOOK_DEVICE="cupti",
-                  XLA_FLAGS="--xla_dump_to=%s.dump --xla_dump_hlo_as_text" % run)
+                  XLA_FLAGS="%s --xla_dump_to=%s.dump --xla_dump_hlo_as_text" % (os.environ.get("XLA_FLAGS", ""), run))
     command = [options.build + "/bin/pmrun", "-q", "--softgpu=" + gpu, "-o", run, "--", python, options.source, program, str(STEPS)]
     done = subprocess.run(command, capture_output=True, text=True, env=values, stdin=subprocess.DEVNULL)
     return None if done.returncode == 0 else (done.stdout + done.stderr).strip()[-200:] or "status %d" % done.returncode
