@@ -51,6 +51,7 @@ static bool has_steps(const struct analysis *analysis)
 		const struct analysis_worker *worker = &analysis->workers[i];
 
 		if (worker->layers.is_step || worker->iterations.source == ITERATION_BY_USER ||
+			worker->iterations.source == ITERATION_BY_OPTIMIZER ||
 			worker->iterations.source == ITERATION_BY_STEPS)
 			return true;
 	}

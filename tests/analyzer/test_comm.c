@@ -325,13 +325,13 @@ static void check_factors(void)
 		"one rank, or none");
 }
 
-enum { BENCHMARK, WITH_PRODUCT, WITH_UPDATE, FEW, MOSTLY_KERNELS, CASES };
+enum { BENCHMARK, WITH_PRODUCT, WITH_UPDATE, WITH_STEPS, FEW, MOSTLY_KERNELS, CASES };
 
 /* A run of all-reduces, and a kernel that checks each. */
 static void check_alone(int what)
 {
-	static const char *const names[] = {
-		"a benchmark", "with a product", "with an update", "of few calls", "mostly of kernels"};
+	static const char *const names[] = {"a benchmark", "with a product", "with an update", "with steps",
+		"of few calls", "mostly of kernels"};
 	const int count = what == FEW ? 2 : 20;
 	struct rank ranks[RANKS];
 	struct timeline timeline;
@@ -345,6 +345,8 @@ static void check_alone(int what)
 		const uint32_t launch = builder_operation(builder,
 			builder_function(builder, "cudart LAUNCH cudaLaunchKernel string:kernel"), 0,
 			&kernel);
+		const uint32_t step = builder_range(
+			builder, PM_RANGE_USER, "Optimizer.step#SGD.step", NULL, "train (train.py:9)");
 		uint64_t rows = 64;
 		const uint32_t product = builder_operation(
 			builder, builder_function(builder, "cublas COMPUTE cublasSgemm_v2 int:m"), 0, &rows);
@@ -361,7 +363,11 @@ static void check_alone(int what)
 			add_call(&ranks[r], (struct call){ALL_REDUCE, 0, 1 << 20, (uint32_t)i, 0}, begin_ns,
 				begin_ns + 900);
 			record.correlation = ++builder->correlation;
+			if (what == WITH_STEPS)
+				builder_in_range(builder, 1, begin_ns + 990, step, PM_RANGE_NO_SEQUENCE, 1);
 			builder_record(builder, 1, &record);
+			if (what == WITH_STEPS)
+				builder_in_range(builder, 1, begin_ns + 1006, 0, 0, 0);
 			record.kind = PM_RECORD_DEVICE;
 			record.begin = begin_ns + 1010;
 			record.end = record.begin + (what == MOSTLY_KERNELS ? 2000 : 300);
