@@ -1,13 +1,14 @@
 /*
  * Which layers have weights: JAX names each argument of a program after the place in the program's own trees,
- * "p['params']['block0']['qkv']['kernel']", and the optimizer's state of it by the same keys.
+ * "p['params']['block0']['qkv']['kernel']", and the optimizer's state of it by the same keys. Where no scope
+ * of the program is such a place, and products of several places have one scope, as with Equinox, whose
+ * scopes are classes, or none, layers are the places of the weights that products are found to work with.
  */
 #include "hlo_program.h"
 
 #include <stdlib.h>
 
-#define DEPTH_MOST 4 /* of copies and the like */
-#define WAY_MOST 12  /* to the layer before */
+#define WAY_MOST 12 /* to the layer before */
 
 /* Keys of an argument's name, from the first in quotes on, without flax's collection. Returns how many
  * characters of `out`, as long as the name, the path has; *leaf: the last key. 0 with *leaf NULL: there are
@@ -82,16 +83,22 @@ static size_t fit(const char *layer, const char *path)
 	return n;
 }
 
-/* A weight by its own name, as layers of plain JAX are called. */
-static uint64_t elements_of(const struct hlo_module *module, const char *name)
+/* Of the weights that a layer by the place of weights has. */
+static uint64_t elements_at(
+	struct arena *arena, const struct hlo_module *module, const struct hlo_flow *flow, const char *layer)
 {
 	const struct hlo_computation *entry = &module->computations[module->entry];
+	uint64_t elements = 0;
 
-	for (uint32_t n = entry->first; n < entry->first + entry->count; n++)
-		if (strcmp(module->instructions[n].opcode, "parameter") == 0 &&
-			strcmp(module->instructions[n].op_name, name) == 0)
-			return module->instructions[n].element_count;
-	return 0;
+	for (uint32_t n = entry->first; n < entry->first + entry->count; n++) {
+		const struct hlo_instruction *i = &module->instructions[n];
+
+		if (strcmp(i->opcode, "parameter") == 0 && flow->is_loss[n] &&
+			strncmp(i->op_name, layer, strlen(layer)) == 0 && hlo_weight_of(module, flow, i)[0] &&
+			strcmp(hlo_tree_layer(arena, i->op_name), layer) == 0)
+			elements += i->element_count;
+	}
+	return elements;
 }
 
 static uint64_t sum(const struct hlo_module *module, const char *layer)
@@ -112,59 +119,105 @@ static uint64_t sum(const struct hlo_module *module, const char *layer)
 	return elements;
 }
 
-static bool has_another_within(const struct hlo_module *module, const char *layer)
-{
-	const size_t length = strlen(layer);
+/* ---- the module's layers ---- */
 
+static int compare_layers(const void *left, const void *right)
+{
+	return strcmp(((const struct hlo_layer *)left)->name, ((const struct hlo_layer *)right)->name);
+}
+
+static struct hlo_layer *layer_at(const struct hlo_module *module, const char *name)
+{
+	const struct hlo_layer key = {.name = name};
+
+	return module->layer_count
+		       ? bsearch(&key, module->layers, module->layer_count, sizeof(key), compare_layers)
+		       : NULL;
+}
+
+/* Each once; what is in another one comes after it. */
+static void list_layers(struct arena *arena, struct hlo_module *module)
+{
+	uint32_t count = 0, kept = 0;
+
+	module->layers = arena_alloc(arena, module->instruction_count + 1u, sizeof(*module->layers));
 	for (uint32_t n = 0; n < module->instruction_count; n++)
-		if (strncmp(module->instructions[n].layer, layer, length) == 0 &&
-			module->instructions[n].layer[length] == '/')
-			return true;
-	return false;
+		if (module->instructions[n].layer[0])
+			module->layers[count++].name = module->instructions[n].layer;
+	if (count)
+		qsort(module->layers, count, sizeof(*module->layers), compare_layers);
+	for (uint32_t n = 0; n < count; n++)
+		if (kept == 0 || compare_layers(&module->layers[kept - 1], &module->layers[n]) != 0)
+			module->layers[kept++] = module->layers[n];
+	module->layer_count = kept;
 }
 
 /* ---- what belongs to a layer with weights ---- */
 
-/* What an operand is, through what hands it on. */
-static const struct hlo_instruction *source_of(const struct hlo_module *module, uint32_t operand)
-{
-	for (unsigned depth = 0; depth < DEPTH_MOST && operand != HLO_NO_INSTRUCTION; depth++) {
-		const struct hlo_instruction *i = &module->instructions[operand];
+struct giving {
+	struct arena *arena;
+	struct hlo_module *module;
+	const struct hlo_flow *flow;
+	const char **of_argument; /* by instruction: the layer whose weight, or whose state, an argument is;
+				     NULL: none */
+	bool by_weights;          /* layers are places of weights */
+};
 
-		if (!hlo_is_passing(i) || i->operand_count == 0)
-			return i;
-		operand = i->operands[0];
-	}
+/* The layer that a scope names, of an argument; NULL: none. */
+static const char *named_layer(const struct giving *g, const char *argument)
+{
+	const struct hlo_module *module = g->module;
+	char *text = arena_alloc(g->arena, strlen(argument) + 1, 1), *leaf;
+
+	text[read_keys(argument, text, &leaf)] = 0;
+	for (uint32_t n = 0; *text && n < module->layer_count; n++)
+		if (fit(module->layers[n].name, text))
+			return module->layers[n].name;
 	return NULL;
+}
+
+static void find_layers_of_arguments(struct giving *g)
+{
+	const struct hlo_computation *entry = &g->module->computations[g->module->entry];
+
+	for (uint32_t n = entry->first; n < entry->first + entry->count; n++) {
+		const struct hlo_instruction *i = &g->module->instructions[n];
+		const char *weight;
+
+		if (strcmp(i->opcode, "parameter") != 0 || !hlo_tree_names(i->op_name))
+			continue;
+		weight = g->by_weights ? hlo_weight_of(g->module, g->flow, i) : "";
+		g->of_argument[n] = !g->by_weights ? named_layer(g, i->op_name)
+				    : weight[0]    ? hlo_tree_layer(g->arena, weight)
+						   : NULL;
+	}
 }
 
 /* The layer whose weight an instruction reads, or whose state, by the first of its operands that is one;
  * NULL: none. all: of several none. */
-static const char *layer_read(
-	struct arena *arena, const struct hlo_module *module, const struct hlo_instruction *i, bool all)
+static const char *layer_read(const struct giving *g, const struct hlo_instruction *i, bool all)
 {
 	const char *found = NULL;
-	char *text, *leaf;
 
 	for (uint32_t k = 0; k < i->operand_count; k++) {
-		const struct hlo_instruction *from = source_of(module, i->operands[k]);
+		const struct hlo_instruction *from = hlo_source(g->module, i->operands[k]);
+		const char *layer = from ? g->of_argument[from - g->module->instructions] : NULL;
 
-		if (!from || strcmp(from->opcode, "parameter") != 0 || !strstr(from->op_name, "['"))
+		if (!layer)
 			continue;
-		text = arena_alloc(arena, strlen(from->op_name) + 1, 1);
-		text[read_keys(from->op_name, text, &leaf)] = 0;
-		for (uint32_t n = 0; *text && n < module->instruction_count; n++) {
-			const char *layer = module->instructions[n].layer;
-
-			if (!fit(layer, text))
-				continue;
-			if (!all || (found && strcmp(found, layer) != 0))
-				return all ? NULL : layer;
-			found = layer;
-			break;
-		}
+		if (!all || (found && strcmp(found, layer) != 0))
+			return all ? NULL : layer;
+		found = layer;
 	}
 	return found;
+}
+
+/* The layer whose gradient an instruction hands to an update; NULL: none. */
+static const char *layer_updated(const struct giving *g, const struct hlo_instruction *i)
+{
+	const struct hlo_instruction *argument = hlo_weight_updated(g->module, g->flow, i);
+
+	return argument ? g->of_argument[argument - g->module->instructions] : NULL;
 }
 
 static bool is_of_pass(const struct hlo_instruction *i)
@@ -200,29 +253,78 @@ static const char *layer_before(const struct hlo_module *module, const struct hl
 	return NULL;
 }
 
+/* Products are of the place of the weight that they work with. */
+static void give_weights(struct giving *g)
+{
+	for (uint32_t n = 0; n < g->module->instruction_count; n++) {
+		struct hlo_instruction *i = &g->module->instructions[n];
+		const char *weight = "";
+
+		if (!is_of_pass(i) || strcmp(i->opcode, "parameter") == 0)
+			continue;
+		if (i->has_product)
+			weight = hlo_weight_name(g->module, g->flow, n);
+		i->layer = hlo_tree_layer(g->arena, weight);
+		i->owns = weight[0];
+	}
+}
+
+/* Are scopes no layers? Products have none, or one has products that work with weights of several places, as
+ * the class of a module has. */
+static bool are_scopes_vague(struct giving *g)
+{
+	const struct hlo_module *module = g->module;
+	const char **places =
+		mem_alloc(module->layer_count + 1u, sizeof(*places)); /* by layer, of the last product */
+	bool vague = false;
+
+	for (uint32_t n = 0; module->trains && !vague && n < module->instruction_count; n++) {
+		const struct hlo_instruction *i = &module->instructions[n];
+		const struct hlo_layer *layer = layer_at(module, i->layer);
+		const char *place;
+
+		if (!layer || !i->has_product || !is_of_pass(i))
+			continue;
+		place = hlo_tree_layer(g->arena, hlo_weight_name(module, g->flow, n));
+		if (!place[0])
+			continue;
+		vague = strcmp(place, i->layer) == 0 ||
+			(places[layer - module->layers] &&
+				strcmp(places[layer - module->layers], place) != 0);
+		places[layer - module->layers] = place;
+	}
+	free(places);
+	return vague;
+}
+
 /*
  * What has no weights of its own, as an activation, has the path of the module around it: it is of the layer
- * before it, in either pass. Where it is fused with that one's bias or scale it reads it.
+ * before it, in either pass. Where it is fused with that one's bias or scale it reads it, as what copies a
+ * weight does.
  */
-static void give_layers(struct arena *arena, struct hlo_module *module)
+static const char *layer_of(const struct giving *g, const struct hlo_instruction *i)
 {
+	const char *layer = NULL;
+
+	if (i->direction == HLO_BACKWARD)
+		layer = layer_updated(g, i);
+	if (!layer && (strcmp(i->opcode, "fusion") == 0 || hlo_is_passing(i)))
+		layer = layer_read(g, i, false);
+	return layer ? layer : layer_before(g->module, i);
+}
+
+static void give_layers(struct giving *g)
+{
+	struct hlo_module *module = g->module;
 	const char **layers = mem_alloc(module->instruction_count + 1u, sizeof(*layers));
 
-	for (uint32_t n = 0; n < module->instruction_count; n++)
-		module->instructions[n].owns =
-			module->names_arguments ? sum(module, module->instructions[n].layer) > 0
-						: elements_of(module, module->instructions[n].layer) > 0;
 	for (uint32_t n = 0; n < module->instruction_count; n++) {
 		const struct hlo_instruction *i = &module->instructions[n];
 
 		if (i->direction == HLO_UPDATE)
-			layers[n] = layer_read(arena, module, i, true);
-		if (!is_of_pass(i) || i->owns || strcmp(i->opcode, "parameter") == 0)
-			continue;
-		layers[n] = strcmp(i->opcode, "fusion") == 0 && module->names_arguments
-				    ? layer_read(arena, module, i, false)
-				    : NULL;
-		layers[n] = layers[n] ? layers[n] : layer_before(module, i);
+			layers[n] = layer_read(g, i, true);
+		else if (is_of_pass(i) && !i->owns && strcmp(i->opcode, "parameter") != 0)
+			layers[n] = layer_of(g, i);
 	}
 	for (uint32_t n = 0; n < module->instruction_count; n++)
 		if (layers[n])
@@ -230,19 +332,44 @@ static void give_layers(struct arena *arena, struct hlo_module *module)
 	free(layers);
 }
 
-bool hlo_owns(const struct hlo_module *module, const char *layer, uint64_t *elements)
+/* ---- all ---- */
+
+static bool has_another_within(const struct hlo_module *module, const struct hlo_layer *layer)
 {
-	*elements = elements_of(module, layer);
-	if (*elements == 0)
-		*elements = sum(module, layer);
-	return *elements > 0 || (!module->names_arguments && !has_another_within(module, layer));
+	const size_t length = strlen(layer->name);
+
+	for (const struct hlo_layer *next = layer + 1;
+		next < module->layers + module->layer_count && strncmp(next->name, layer->name, length) == 0;
+		next++)
+		if (next->name[length] == '/')
+			return true;
+	return false;
 }
 
-void hlo_list_arguments(struct arena *arena, struct hlo_module *module)
+static void size_layers(const struct giving *g)
+{
+	for (uint32_t n = 0; n < g->module->layer_count; n++) {
+		struct hlo_layer *layer = &g->module->layers[n];
+
+		layer->element_count = g->by_weights ? elements_at(g->arena, g->module, g->flow, layer->name)
+						     : sum(g->module, layer->name);
+		layer->owns = layer->element_count > 0 || (!g->by_weights && !g->module->names_arguments &&
+								  !has_another_within(g->module, layer));
+	}
+}
+
+bool hlo_owns(const struct hlo_module *module, const char *layer, uint64_t *elements)
+{
+	const struct hlo_layer *found = layer_at(module, layer);
+
+	*elements = found ? found->element_count : 0;
+	return found && found->owns;
+}
+
+static void sort_arguments(struct hlo_module *module)
 {
 	uint32_t kept = 0;
 
-	list(arena, module);
 	if (module->argument_count)
 		qsort(module->arguments, module->argument_count, sizeof(*module->arguments),
 			compare_arguments);
@@ -250,7 +377,31 @@ void hlo_list_arguments(struct arena *arena, struct hlo_module *module)
 		if (kept == 0 || compare_arguments(&module->arguments[kept - 1], &module->arguments[i]) != 0)
 			module->arguments[kept++] = module->arguments[i];
 	module->argument_count = kept;
-	for (uint32_t n = 0; n < module->instruction_count && !module->names_arguments; n++)
-		module->names_arguments = sum(module, module->instructions[n].layer) > 0;
-	give_layers(arena, module);
+}
+
+void hlo_list_arguments(struct arena *arena, struct hlo_module *module, const struct hlo_flow *flow)
+{
+	struct giving g = {arena, module, flow, NULL, false};
+
+	list(arena, module);
+	sort_arguments(module);
+	list_layers(arena, module);
+	for (uint32_t n = 0; n < module->layer_count && !module->names_arguments; n++)
+		module->names_arguments = sum(module, module->layers[n].name) > 0;
+	g.by_weights = !module->names_arguments && are_scopes_vague(&g);
+	g.of_argument = mem_alloc(module->instruction_count + 1u, sizeof(*g.of_argument));
+	size_layers(&g);
+	find_layers_of_arguments(&g);
+	if (g.by_weights)
+		give_weights(&g);
+	else
+		for (uint32_t n = 0; n < module->instruction_count; n++)
+			if (module->instructions[n].layer[0])
+				module->instructions[n].owns =
+					layer_at(module, module->instructions[n].layer)->element_count > 0;
+	give_layers(&g);
+	hlo_label_communication(arena, module);
+	list_layers(arena, module);
+	size_layers(&g);
+	free(g.of_argument);
 }

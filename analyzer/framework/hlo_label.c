@@ -112,6 +112,72 @@ static void label_by_names(struct arena *arena, const struct hlo_module *module,
 		label_by(arena, i, best->op_name, HLO_BY_INSIDE);
 }
 
+/* ---- what only moves data ---- */
+
+static bool is_move(const char *opcode, size_t length)
+{
+	static const char *const opcodes[] = {"parameter", "tuple", "get-tuple-element", "bitcast", "slice",
+		"concatenate", "reshape", "copy", "transpose", "dynamic-slice", "constant"};
+
+	for (size_t k = 0; k < sizeof(opcodes) / sizeof(*opcodes); k++)
+		if (strlen(opcodes[k]) == length && memcmp(opcode, opcodes[k], length) == 0)
+			return true;
+	return false;
+}
+
+static bool only_moves(const struct hlo_module *module, const struct hlo_instruction *i)
+{
+	static const char single[] = "wrapped_"; /* the one instruction in it, of which no more is known */
+	const struct hlo_computation *inside;
+
+	if (strcmp(i->opcode, "fusion") != 0)
+		return i->operand_count && is_move(i->opcode, strlen(i->opcode));
+	if (strncmp(i->name, single, sizeof single - 1) == 0)
+		return is_move(i->name + sizeof single - 1, strcspn(i->name + sizeof single - 1, "."));
+	if (i->called_count != 1 || i->called[0] == HLO_NO_INSTRUCTION)
+		return false;
+	inside = &module->computations[i->called[0]];
+	for (uint32_t k = 0; k < inside->part_count; k++)
+		if (!is_move(module->parts[inside->first_part + k].opcode,
+			    strlen(module->parts[inside->first_part + k].opcode)))
+			return false;
+	return inside->part_count > 0;
+}
+
+/* What is made of what a backward pass has made, by moving it or by exchanging it. */
+static bool carries_gradients(const struct hlo_module *module, const struct hlo_instruction *i)
+{
+	for (uint32_t k = 0; k < i->operand_count; k++) {
+		const struct hlo_instruction *from =
+			i->operands[k] == HLO_NO_INSTRUCTION ? NULL : &module->instructions[i->operands[k]];
+
+		if (from && from->direction == HLO_BACKWARD)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Gradients that XLA brings together to exchange them at once, and takes apart again, are of the pass that
+ * has made them. Of exchanges it is noted here too, for what comes after them.
+ */
+static bool label_moves(struct hlo_module *module)
+{
+	bool any = false;
+
+	for (uint32_t n = 0; n < module->instruction_count; n++) {
+		struct hlo_instruction *i = &module->instructions[n];
+
+		if (i->direction != HLO_NONE || i->element_count == 1 ||
+			(!only_moves(module, i) && !is_communication(i)) || !carries_gradients(module, i))
+			continue;
+		i->direction = HLO_BACKWARD;
+		i->source = HLO_BY_NEIGHBOUR;
+		any = true;
+	}
+	return any;
+}
+
 /* ---- derivatives ---- */
 
 static void find_derivatives(struct hlo_module *module)
@@ -159,7 +225,7 @@ static void label_plain(
 		const bool is_late = module->names_all || flow->is_update[number];
 
 		i->direction = flow->is_loss[number] ? HLO_FORWARD : is_late ? HLO_UPDATE : HLO_BACKWARD;
-		i->source = HLO_BY_FLOW;
+		i->source = i->direction == HLO_UPDATE && module->names_all ? HLO_BY_NAME : HLO_BY_FLOW;
 	} else if (module->names_all) {
 		i->direction = HLO_UPDATE;
 	}
@@ -274,16 +340,23 @@ static void label_communication(
 	i->layer = i->layer_count == 1 ? i->layers[0] : "";
 }
 
+void hlo_label_communication(struct arena *arena, struct hlo_module *module)
+{
+	for (uint32_t n = 0; n < module->instruction_count; n++)
+		if (is_communication(&module->instructions[n]))
+			label_communication(arena, module, &module->instructions[n]);
+}
+
 /* ---- all ---- */
 
-static void label_weights(const struct hlo_module *module, const struct hlo_flow *flow)
+static void label_weights(struct arena *arena, const struct hlo_module *module, const struct hlo_flow *flow)
 {
 	for (uint32_t n = 0; n < module->instruction_count; n++) {
 		struct hlo_instruction *i = &module->instructions[n];
 
 		if (module->computations[i->computation].is_straight && i->has_product && !i->layer[0] &&
 			i->direction != HLO_UPDATE)
-			i->layer = hlo_weight_name(module, flow, n);
+			i->layer = hlo_tree_layer(arena, hlo_weight_name(module, flow, n));
 	}
 }
 
@@ -295,13 +368,15 @@ static bool has_products(const struct hlo_module *module)
 	return false;
 }
 
-void hlo_label(struct arena *arena, struct hlo_module *module)
+struct hlo_flow hlo_label(struct arena *arena, struct hlo_module *module)
 {
 	struct hlo_flow flow;
 
 	find_derivatives(module);
 	for (uint32_t n = 0; n < module->instruction_count; n++)
 		label_by_names(arena, module, &module->instructions[n]);
+	for (unsigned round = 0; round < ROUNDS_MOST && label_moves(module); round++)
+		;
 	flow = hlo_flow_find(arena, module);
 	module->trains |= flow.is_known && has_products(module);
 	for (unsigned round = 0; round < ROUNDS_MOST && label_by_neighbours(module); round++)
@@ -314,10 +389,9 @@ void hlo_label(struct arena *arena, struct hlo_module *module)
 			label_plain(module, &flow, n, i);
 	}
 	if (module->trains)
-		label_weights(module, &flow);
-	for (uint32_t n = 0; n < module->instruction_count; n++)
-		if (is_communication(&module->instructions[n]))
-			label_communication(arena, module, &module->instructions[n]);
+		label_weights(arena, module, &flow);
+	hlo_label_communication(arena, module);
 	for (uint32_t n = 0; n < module->instruction_count; n++)
 		module->steps |= module->trains && module->instructions[n].direction == HLO_UPDATE;
+	return flow;
 }

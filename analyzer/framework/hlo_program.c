@@ -403,6 +403,7 @@ static void build_module(
 {
 	struct hlo_module *module = &hlo->modules[hlo->module_count++];
 	struct build b = {.programs = programs, .arena = &hlo->arena, .module = module};
+	struct hlo_flow flow;
 
 	module->name = text_of(&b, entry->fixed.name);
 	module->program = entry->fixed.program;
@@ -422,8 +423,8 @@ static void build_module(
 	count_users(&b);
 	list_users(&b);
 	fill_aliases(&b, entry);
-	hlo_label(&hlo->arena, module);
-	hlo_list_arguments(&hlo->arena, module);
+	flow = hlo_label(&hlo->arena, module);
+	hlo_list_arguments(&hlo->arena, module, &flow);
 	free(b.entries);
 	free(b.order);
 	free(b.ids);

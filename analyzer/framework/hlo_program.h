@@ -80,6 +80,12 @@ struct hlo_argument {
 	uint64_t element_count;
 };
 
+struct hlo_layer {
+	const char *name;
+	uint64_t element_count; /* of its weights; 0: not known */
+	bool owns;              /* it has weights, or is taken to have some */
+};
+
 struct hlo_computation {
 	uint64_t id;
 	uint32_t first, count;           /* instructions of the module */
@@ -104,7 +110,9 @@ struct hlo_module {
 	uint32_t alias_count;           /* of those elements */
 	struct hlo_argument *arguments; /* those with a path, each once, in order of it */
 	uint32_t argument_count;
-	bool names_arguments; /* a layer has some */
+	bool names_arguments;     /* a layer has some */
+	struct hlo_layer *layers; /* of all instructions, each once, in order of its name */
+	uint32_t layer_count;
 	struct lookup by_name;
 };
 
@@ -125,7 +133,8 @@ const struct hlo_instruction *hlo_find(const struct hlo_module *module, const ch
 /*
  * Whether a layer has weights, by the names of the program's arguments: "GPT/block0/qkv" those that the
  * program calls p['params']['block0']['qkv']['kernel'] and so on. *elements: of them all; 0: not known. In a
- * program whose arguments are not called so, what has no other layer in it is taken to have some.
+ * program whose arguments are not called so, layers are where weights are in the program's own trees, as far
+ * as the flow of data finds any; else what has no other layer in it is taken to have some.
  */
 bool hlo_owns(const struct hlo_module *module, const char *layer, uint64_t *elements);
 
@@ -174,10 +183,32 @@ struct hlo_flow hlo_flow_find(struct arena *arena, const struct hlo_module *modu
 const char *hlo_weight_name(
 	const struct hlo_module *module, const struct hlo_flow *flow, uint32_t instruction);
 
+/* The weight that an argument is, or that it is kept of, as an optimizer's state; "": none. */
+const char *hlo_weight_of(
+	const struct hlo_module *module, const struct hlo_flow *flow, const struct hlo_instruction *argument);
+
+/* The argument, a weight or state of it, that an update takes together with the gradient that an instruction
+ * hands it; NULL: none. */
+const struct hlo_instruction *hlo_weight_updated(
+	const struct hlo_module *module, const struct hlo_flow *flow, const struct hlo_instruction *gradient);
+
+/* Of an argument's name (hlo_tree.c): is it an array in a tree? Where in it, without the array's own key:
+ * "p['fc1']" of "p['fc1']['w']", but all of "p['w1']". Has a state the same way in its tree as a weight,
+ * "s[0].mu['w1']" as "p['w1']"? */
+bool hlo_tree_names(const char *name);
+const char *hlo_tree_layer(struct arena *arena, const char *name);
+bool hlo_tree_is_state_of(const char *state, const char *weight);
+
 /* Whether it does nothing but hand on its operand: a copy, a bitcast, a conversion. */
 bool hlo_is_passing(const struct hlo_instruction *instruction);
 
-void hlo_label(struct arena *arena, struct hlo_module *module);
-void hlo_list_arguments(struct arena *arena, struct hlo_module *module); /* after that (hlo_argument.c) */
+/* What an operand is, through what hands it on; NULL: it is not there, or the way is too long. */
+const struct hlo_instruction *hlo_source(const struct hlo_module *module, uint32_t operand);
+
+/* In this order (hlo_label.c, hlo_argument.c). */
+struct hlo_flow hlo_label(struct arena *arena, struct hlo_module *module);
+void hlo_label_communication(
+	struct arena *arena, struct hlo_module *module); /* again, where layers have changed */
+void hlo_list_arguments(struct arena *arena, struct hlo_module *module, const struct hlo_flow *flow);
 
 #endif

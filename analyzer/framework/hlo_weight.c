@@ -29,10 +29,22 @@ bool hlo_is_passing(const struct hlo_instruction *instruction)
 	return false;
 }
 
+const struct hlo_instruction *hlo_source(const struct hlo_module *module, uint32_t operand)
+{
+	for (unsigned step = 0; step < STEPS_MOST && operand != HLO_NO_INSTRUCTION; step++) {
+		const struct hlo_instruction *i = &module->instructions[operand];
+
+		if (!hlo_is_passing(i) || i->operand_count == 0)
+			return i;
+		operand = i->operands[0];
+	}
+	return NULL;
+}
+
 /* An argument that is part of a tree, and not data. */
 static bool is_named(const struct hlo_instruction *i)
 {
-	return strcmp(i->opcode, "parameter") == 0 && !i->operand_count && strchr(i->op_name, '[') &&
+	return strcmp(i->opcode, "parameter") == 0 && !i->operand_count && hlo_tree_names(i->op_name) &&
 	       i->element_count > 1;
 }
 
@@ -59,7 +71,8 @@ static bool is_updated(const struct hlo_module *module, const struct hlo_instruc
 }
 
 /* The largest: a bias may be fused with the product. */
-static const char *weight_read(const struct hlo_module *module, const struct hlo_instruction *product)
+static const struct hlo_instruction *weight_read(
+	const struct hlo_module *module, const struct hlo_instruction *product)
 {
 	const struct hlo_instruction *largest = NULL;
 
@@ -77,77 +90,103 @@ static const char *weight_read(const struct hlo_module *module, const struct hlo
 			number = i->operands[0];
 		}
 	}
-	return largest ? largest->op_name : "";
+	return largest;
 }
 
 /* Of the arguments that an update reads beside a gradient: the weight, else what is kept of it. */
-static const char *updated_by(const struct hlo_module *module, const struct hlo_flow *flow,
+static const struct hlo_instruction *updated_by(const struct hlo_module *module, const struct hlo_flow *flow,
 	const struct hlo_instruction *update, uint64_t element_count)
 {
-	const char *kept = "";
+	const struct hlo_instruction *kept = NULL;
 
 	for (uint32_t k = 0; k < update->operand_count; k++) {
-		const uint32_t number = update->operands[k];
-		const struct hlo_instruction *i =
-			number == HLO_NO_INSTRUCTION ? NULL : &module->instructions[number];
+		const struct hlo_instruction *i = hlo_source(module, update->operands[k]);
 
 		if (!i || !is_named(i) || i->element_count != element_count)
 			continue;
-		if (flow->is_loss[number])
-			return i->op_name;
-		kept = i->op_name;
+		if (flow->is_loss[i - module->instructions])
+			return i;
+		kept = i;
 	}
 	return kept;
 }
 
-static const char *weight_made(const struct hlo_module *module, const struct hlo_flow *flow,
+static const struct hlo_instruction *weight_made(const struct hlo_module *module, const struct hlo_flow *flow,
 	const struct hlo_instruction *from, uint64_t element_count, unsigned steps)
 {
 	for (uint32_t k = 0; k < from->user_count && k < USERS_MOST; k++) {
 		const struct hlo_instruction *user = &module->instructions[from->users[k]];
-		const char *name = updated_by(module, flow, user, element_count);
+		const struct hlo_instruction *weight = updated_by(module, flow, user, element_count);
 
-		if (!name[0] && steps > 0 && !user->has_product)
-			name = weight_made(module, flow, user, element_count, steps - 1);
-		if (name[0])
-			return name;
+		if (!weight && steps > 0 && !user->has_product)
+			weight = weight_made(module, flow, user, element_count, steps - 1);
+		if (weight)
+			return weight;
 	}
-	return "";
+	return NULL;
 }
 
-/* The weight that has the same keys in its tree as this state has at its end: p['w1'] of s[0].mu['w1']. */
-static const char *weight_of_state(
-	const struct hlo_module *module, const struct hlo_flow *flow, const char *state)
+/* Of several the one with the longest way: p['mu']['w1'] and p['w1'] may both be weights. */
+static const char *weight_of_state(const struct hlo_module *module, const struct hlo_flow *flow,
+	const char *state, uint64_t element_count)
 {
-	const char *keys = strchr(state, '\'') ? strchr(state, '\'') - 1 : state;
 	const struct hlo_computation *entry = &module->computations[module->entry];
+	const char *best = "";
 
 	for (uint32_t n = entry->first; n < entry->first + entry->count; n++) {
 		const struct hlo_instruction *i = &module->instructions[n];
-		const size_t length = strlen(i->op_name);
 
-		if (is_named(i) && flow->is_loss[n] && length > strlen(keys) &&
-			strcmp(i->op_name + length - strlen(keys), keys) == 0)
-			return i->op_name;
+		if (is_named(i) && flow->is_loss[n] && i->element_count == element_count &&
+			strlen(i->op_name) > strlen(best) && hlo_tree_is_state_of(state, i->op_name))
+			best = i->op_name;
 	}
-	return state;
+	return best;
+}
+
+const char *hlo_weight_of(
+	const struct hlo_module *module, const struct hlo_flow *flow, const struct hlo_instruction *argument)
+{
+	if (!is_named(argument) || !is_updated(module, argument))
+		return "";
+	if (flow->is_loss[argument - module->instructions])
+		return argument->op_name;
+	return weight_of_state(module, flow, argument->op_name, argument->element_count);
+}
+
+const struct hlo_instruction *hlo_weight_updated(
+	const struct hlo_module *module, const struct hlo_flow *flow, const struct hlo_instruction *gradient)
+{
+	const struct hlo_instruction *weight = NULL;
+
+	for (uint32_t k = 0; !weight && k < gradient->user_count && k < USERS_MOST; k++) {
+		const struct hlo_instruction *user = &module->instructions[gradient->users[k]];
+
+		if (hlo_is_passing(user) && user->user_count == 1)
+			user = &module->instructions[user->users[0]];
+		if (user->direction == HLO_UPDATE)
+			weight = updated_by(module, flow, user, gradient->element_count);
+	}
+	return weight;
 }
 
 const char *hlo_weight_name(
 	const struct hlo_module *module, const struct hlo_flow *flow, uint32_t instruction)
 {
-	const struct hlo_instruction *i = &module->instructions[instruction];
+	const struct hlo_instruction *i = &module->instructions[instruction], *weight = NULL;
 	uint64_t element_count = i->element_count;
-	const char *name = "";
+	const char *name;
 
 	if (!flow->is_loss[instruction]) {
 		/* a library's product has its workspace beside the result */
 		for (uint32_t k = 0; !element_count && k < i->user_count; k++)
 			if (module->instructions[i->users[k]].index == 0)
 				element_count = module->instructions[i->users[k]].element_count;
-		name = weight_made(module, flow, i, element_count, STEPS_MOST / 2);
+		weight = weight_made(module, flow, i, element_count, STEPS_MOST / 2);
 	}
-	if (!name[0])
-		name = weight_read(module, i);
-	return name[0] ? weight_of_state(module, flow, name) : name;
+	if (!weight)
+		weight = weight_read(module, i);
+	if (!weight)
+		return "";
+	name = hlo_weight_of(module, flow, weight);
+	return name[0] ? name : weight->op_name;
 }

@@ -178,12 +178,15 @@ static void put_sequence(struct bytes *schedule, unsigned computation, const str
 
 /* What is reduced by has a computation of its own: a large program's entry comes after hundreds of these. */
 #define REDUCERS 300
-static void put_schedule(struct bytes *module, unsigned computation, const struct row *rows, unsigned count)
+static void put_schedule(struct bytes *module, unsigned computation, const struct row *rows, unsigned count,
+	unsigned called, const struct row *inner, unsigned inner_count)
 {
 	struct bytes schedule = {.count = 0};
 
 	for (unsigned i = 0; i < REDUCERS; i++)
 		put_sequence(&schedule, 10000 + i, rows, 1);
+	if (inner_count)
+		put_sequence(&schedule, called, inner, inner_count);
 	put_sequence(&schedule, computation, rows, count);
 	put_message(module, 7, &schedule);
 }
@@ -192,8 +195,8 @@ static void put_schedule(struct bytes *module, unsigned computation, const struc
 #define FUSED 901
 #define COUNT(array) (unsigned)(sizeof(array) / sizeof(*(array)))
 
-static struct bytes module_of(
-	const struct row *rows, unsigned count, const struct row *fused, unsigned fused_count)
+static struct bytes module_with(const struct row *rows, unsigned count, const struct row *fused,
+	unsigned fused_count, bool is_scheduled)
 {
 	struct bytes module = {.count = 0}, wrapped = {.count = 0};
 
@@ -202,9 +205,15 @@ static struct bytes module_of(
 	put_computation(&module, ENTRY, rows, count);
 	put(&module, 5, 13);
 	put(&module, 6, ENTRY);
-	put_schedule(&module, ENTRY, rows, count);
+	put_schedule(&module, ENTRY, rows, count, FUSED, fused, is_scheduled ? fused_count : 0);
 	put_message(&wrapped, 1, &module);
 	return wrapped;
+}
+
+static struct bytes module_of(
+	const struct row *rows, unsigned count, const struct row *fused, unsigned fused_count)
+{
+	return module_with(rows, count, fused, fused_count, false);
 }
 
 static bool record(const struct bytes *module, size_t count)
@@ -318,7 +327,124 @@ static void test_plain(void)
 	expect(&hlo, "gemm.1", HLO_FORWARD, "p['w1']");
 	expect(&hlo, "loss.1", HLO_FORWARD, "p['w1']");
 	expect(&hlo, "fusion.7", HLO_BACKWARD, "");
-	expect(&hlo, "adam.1", HLO_UPDATE, "");
+	expect(&hlo, "adam.1", HLO_UPDATE, "p['w1']");
+	hlo_free(&hlo);
+	forget();
+}
+
+/* Scopes are classes, of which a net has several modules: layers are where the weights are. */
+static const struct row classes[] = {
+	{"w1", "parameter", "p.blocks[0].weight", 1, 64, {0}, 0, 0},
+	{"w2", "parameter", "p.blocks[1].weight", 2, 96, {0}, 0, 1},
+	{"b2", "parameter", "p.blocks[1].bias", 3, 12, {0}, 0, 2},
+	{"s1", "parameter", "s[0].mu.blocks[0].weight", 4, 64, {0}, 0, 3},
+	{"s2", "parameter", "s[0].mu.blocks[1].weight", 5, 96, {0}, 0, 4},
+	{"t2", "parameter", "s[0].mu.blocks[1].bias", 6, 12, {0}, 0, 5},
+	{"x", "parameter", "batch.x", 7, 32, {0}, 0, 6},
+	{"copy.2", "copy", "", 8, 96, {2, 0}, 0, 0},
+	{"gemm.1", "custom-call", "jit(step)/jvp(Linear)/dot_general", 9, 48, {1, 7, 0}, 0, 0},
+	{"gemm.2", "custom-call", "jit(step)/jvp(Linear)/dot_general", 10, 16, {8, 9, 0}, 0, 0},
+	{"loss.1", "reduce", "jit(step)/jvp()/reduce_sum", 11, 1, {10, 3, 0}, 0, 0},
+	{"back.b", "reduce", "jit(step)/transpose(jvp(Linear))/reduce_sum", 12, 12, {10, 0}, 0, 0},
+	{"back.2", "custom-call", "jit(step)/transpose(jvp(Linear))/dot_general", 13, 96, {9, 10, 0}, 0, 0},
+	{"back.x", "custom-call", "jit(step)/transpose(jvp(Linear))/dot_general", 14, 48, {8, 10, 0}, 0, 0},
+	{"relu.1", "fusion", "jit(step)/transpose(jvp(relu))/select_n", 15, 48, {14, 0}, 0, 0},
+	{"back.1", "custom-call", "jit(step)/transpose(jvp(Linear))/dot_general", 16, 64, {15, 7, 0}, 0, 0},
+	{"adam.1", "fusion", "jit(step)/add", 17, 64, {16, 4, 1, 0}, 0, 0},
+	{"adam.2", "fusion", "jit(step)/add", 18, 96, {13, 5, 2, 0}, 0, 0},
+	{"adam.b", "fusion", "jit(step)/add", 19, 12, {12, 6, 3, 0}, 0, 0},
+	{"root", "tuple", "", 20, 0, {17, 18, 19, 11, 0}, 0, 0},
+};
+
+static void test_classes(void)
+{
+	const struct bytes module = module_of(classes, COUNT(classes), inside, 1);
+	struct hlo hlo;
+	uint64_t elements;
+
+	CHECK_THAT(record(&module, module.count));
+	init(&hlo);
+	expect(&hlo, "copy.2", HLO_FORWARD, "p.blocks[1]");
+	expect(&hlo, "gemm.1", HLO_FORWARD, "p.blocks[0]");
+	expect(&hlo, "gemm.2", HLO_FORWARD, "p.blocks[1]");
+	expect(&hlo, "back.b", HLO_BACKWARD, "p.blocks[1]");
+	expect(&hlo, "back.2", HLO_BACKWARD, "p.blocks[1]");
+	expect(&hlo, "back.x", HLO_BACKWARD, "p.blocks[1]");
+	expect(&hlo, "relu.1", HLO_BACKWARD, "p.blocks[0]");
+	expect(&hlo, "back.1", HLO_BACKWARD, "p.blocks[0]");
+	expect(&hlo, "adam.2", HLO_UPDATE, "p.blocks[1]");
+	CHECK_THAT(hlo_owns(&hlo.modules[0], "p.blocks[1]", &elements) && elements == 96 + 12);
+	CHECK_THAT(!hlo_owns(&hlo.modules[0], "Linear", &elements));
+	hlo_free(&hlo);
+	forget();
+}
+
+/* Gradients that are brought together for one exchange, and taken apart again, are of the backward pass. */
+static void test_moves(void)
+{
+	static const struct row rows[] = {
+		{"w1", "parameter", "p['a']['w']", 1, 64, {0}, 0, 0},
+		{"w2", "parameter", "p['b']['w']", 2, 32, {0}, 0, 1},
+		{"s1", "parameter", "s.mu['a']['w']", 3, 64, {0}, 0, 2},
+		{"s2", "parameter", "s.mu['b']['w']", 4, 32, {0}, 0, 3},
+		{"x", "parameter", "x", 5, 16, {0}, 0, 4},
+		{"gemm.1", "custom-call", "jit(step)/jvp()/dot_general", 6, 16, {1, 5, 0}, 0, 0},
+		{"gemm.2", "custom-call", "jit(step)/jvp()/dot_general", 7, 16, {2, 6, 0}, 0, 0},
+		{"loss.1", "reduce", "jit(step)/jvp()/reduce_sum", 8, 1, {7, 0}, 0, 0},
+		{"back.2", "custom-call", "jit(step)/transpose(jvp())/dot_general", 9, 32, {7, 6, 0}, 0, 0},
+		{"back.1", "custom-call", "jit(step)/transpose(jvp())/dot_general", 10, 64, {7, 5, 0}, 0, 0},
+		{"wrapped_concatenate", "fusion", "", 11, 96, {9, 10, 0}, 0, 0},
+		{"all-reduce.1", "all-reduce", "", 12, 96, {11, 0}, 0, 0},
+		{"wrapped_slice.1", "fusion", "jit(step)/psum", 13, 64, {12, 0}, 0, 0},
+		{"wrapped_slice.2", "fusion", "jit(step)/psum", 14, 32, {12, 0}, 0, 0},
+		{"adam.1", "fusion", "jit(step)/add", 15, 64, {13, 3, 1, 0}, 0, 0},
+		{"adam.2", "fusion", "jit(step)/add", 16, 32, {14, 4, 2, 0}, 0, 0},
+		{"root", "tuple", "", 17, 0, {15, 16, 8, 0}, 0, 0},
+	};
+	const struct bytes module = module_of(rows, COUNT(rows), inside, 1);
+	struct hlo hlo;
+
+	CHECK_THAT(record(&module, module.count));
+	init(&hlo);
+	CHECK_THAT(find(&hlo, "wrapped_concatenate")->direction == HLO_BACKWARD);
+	CHECK_THAT(find(&hlo, "all-reduce.1")->direction == HLO_COMMUNICATION);
+	expect(&hlo, "wrapped_slice.1", HLO_BACKWARD, "p['a']");
+	expect(&hlo, "wrapped_slice.2", HLO_BACKWARD, "p['b']");
+	expect(&hlo, "adam.2", HLO_UPDATE, "p['b']");
+	hlo_free(&hlo);
+	forget();
+}
+
+/* XLA calls what becomes a command buffer: weights and states are the call's arguments. */
+static void test_called(void)
+{
+	static const struct row called[] = {
+		{"p.0", "parameter", "", 50, 64, {0}, 0, 0},
+		{"p.1", "parameter", "", 51, 64, {0}, 0, 1},
+		{"p.2", "parameter", "", 52, 32, {0}, 0, 2},
+		{"gemm.1", "custom-call", "jit(step)/jit(main)/dot_general", 53, 16, {50, 52, 0}, 0, 0},
+		{"loss.1", "reduce", "jit(step)/jit(main)/reduce_sum", 54, 1, {53, 0}, 0, 0},
+		{"back.1", "custom-call", "jit(step)/jit(main)/transpose", 55, 64, {53, 52, 0}, 0, 0},
+		{"adam.1", "fusion", "jit(step)/jit(main)/add", 56, 64, {55, 51, 50, 0}, 0, 0},
+		{"made", "tuple", "", 57, 0, {56, 54, 0}, 0, 0},
+	};
+	static const struct row entry[] = {
+		{"p", "parameter", "p['fc']['w1']", 1, 64, {0}, 0, 0},
+		{"s", "parameter", "s[0].mu['fc']['w1']", 2, 64, {0}, 0, 1},
+		{"x", "parameter", "x", 3, 32, {0}, 0, 2},
+		{"call.1", "call", "", 4, 0, {1, 2, 3, 0}, FUSED, 0},
+		{"new", "get-tuple-element", "", 5, 64, {4, 0}, 0, 0},
+		{"loss", "get-tuple-element", "", 6, 1, {4, 0}, 0, 1},
+		{"root", "tuple", "", 7, 0, {5, 6, 0}, 0, 0},
+	};
+	const struct bytes module = module_with(entry, COUNT(entry), called, COUNT(called), true);
+	struct hlo hlo;
+
+	CHECK_THAT(record(&module, module.count));
+	init(&hlo);
+	expect(&hlo, "gemm.1", HLO_FORWARD, "p['fc']");
+	expect(&hlo, "back.1", HLO_BACKWARD, "p['fc']");
+	expect(&hlo, "adam.1", HLO_UPDATE, "p['fc']");
 	hlo_free(&hlo);
 	forget();
 }
@@ -459,7 +585,7 @@ static void test_graph(void)
 	put_computation(&module, ENTRY, rows, COUNT(rows));
 	put(&module, 5, 13);
 	put(&module, 6, ENTRY);
-	put_schedule(&module, ENTRY, backwards, COUNT(rows));
+	put_schedule(&module, ENTRY, backwards, COUNT(rows), 0, NULL, 0);
 	put_message(&wrapped, 1, &module);
 	CHECK_THAT(record(&wrapped, wrapped.count));
 	init(&hlo);
@@ -534,6 +660,9 @@ int main(void)
 	test_step();
 	test_weights();
 	test_plain();
+	test_classes();
+	test_called();
+	test_moves();
 	test_evaluation();
 	test_ranges();
 	test_graph();
