@@ -46,6 +46,8 @@ struct framework_word {
 	bool settled; /* the place is that of the call itself, whatever is around it: as XLA has compiled it
 		       */
 	uint64_t parameter_count; /* elements of the module's own parameters, where settled; 0: not known */
+	bool followed; /* settled by the flow of data in what was compiled, or by neighbours there, and not by
+			  names */
 	bool compiled;            /* in a compiled region: operators and modules are of the whole */
 };
 

@@ -222,5 +222,6 @@ bool xla_word(struct xla *xla, uint32_t call, uint32_t range, struct framework_w
 	word->module = *i->layer ? i->layer : NULL;
 	word->owns = word->module && hlo_owns(module, word->module, &word->parameter_count);
 	word->weighs = i->has_product;
+	word->followed = i->source == HLO_BY_NEIGHBOUR || i->source == HLO_BY_FLOW;
 	return true;
 }

@@ -187,30 +187,48 @@ void report_candidates_json(const struct analysis *analysis, cJSON *object)
 	cJSON_AddNumberToObject(candidates, "repetitions", (double)least->candidates.passes);
 }
 
-/* Of the rank with the least. */
-static double least_told(const struct analysis *analysis)
+/* Of the rank with the minimum; NULL: there is none. */
+static const struct layer_list *least_told(const struct analysis *analysis)
 {
-	double least = 1;
+	const struct layer_list *least = NULL;
 
 	for (size_t i = 0; i < analysis->worker_count; i++)
-		least = analysis->workers[i].layers.told < least ? analysis->workers[i].layers.told : least;
-	return analysis->worker_count ? least : 0;
+		if (!least || analysis->workers[i].layers.told < least->told)
+			least = &analysis->workers[i].layers;
+	return least;
+}
+
+/* What there is to say of the rest. */
+static const char *rest_text(const struct layer_list *list, struct arena *arena)
+{
+	const double known = list->told + list->followed;
+	const char *followed =
+		list->followed < 0.0005
+			? ""
+			: arena_format(arena, ", and by the flow of data in what it compiled for %.1f%%",
+				  list->followed * 100);
+
+	return known < 0.9 ? arena_format(arena, "%s; the rest is inferred, and may be wrong", followed)
+			   : followed;
 }
 
 const char *report_told_text(const struct analysis *analysis, struct arena *arena)
 {
-	const double told = least_told(analysis);
+	const struct layer_list *list = least_told(analysis);
 
-	return told > 0 ? arena_format(arena,
-				  "Phases and layers: as the framework says them for %.1f%% of the computing time%s%s.", told * 100,
-				  analysis->worker_count > 1 ? ", on the rank with the minimum" : "",
-				  told < 0.9 ? "; the rest is inferred, and may be wrong" : "")
-			: "";
+	return list && list->told + list->followed > 0
+		       ? arena_format(arena,
+				 "Phases and layers: as the framework says them for %.1f%% of the computing time%s%s.",
+				 list->told * 100,
+				 analysis->worker_count > 1 ? ", on the rank with the minimum" : "",
+				 rest_text(list, arena))
+		       : "";
 }
 
 void report_found_json(const struct analysis *analysis, cJSON *object)
 {
 	const struct iteration_list *least = least_agreeing(analysis);
+	const struct layer_list *told;
 
 	cJSON_AddStringToObject(
 		object, "found_by", report_source_key(analysis->workers[0].iterations.source));
@@ -222,10 +240,14 @@ void report_found_json(const struct analysis *analysis, cJSON *object)
 		cJSON_AddNullToObject(object, "confidence");
 	else
 		cJSON_AddNumberToObject(object, "confidence", analysis_least_sure(analysis)->confidence);
-	if (least_told(analysis) > 0)
-		cJSON_AddNumberToObject(object, "told_by_framework", least_told(analysis));
-	else
+	told = least_told(analysis);
+	if (told && told->told + told->followed > 0) {
+		cJSON_AddNumberToObject(object, "told_by_framework", told->told);
+		cJSON_AddNumberToObject(object, "told_by_compiled_flow", told->followed);
+	} else {
 		cJSON_AddNullToObject(object, "told_by_framework");
+		cJSON_AddNullToObject(object, "told_by_compiled_flow");
+	}
 	if (!least)
 		return;
 	cJSON_AddStringToObject(object, "sequence_found_by", report_source_key(least->sequence));

@@ -3,6 +3,7 @@
  * the sequence; copies, exchanges and the rest by their operation.
  */
 #include "layer_assign.h"
+#include "layer_framework.h"
 #include "parameter_version.h"
 #include "rule.h"
 #include "trace/trace.h"
@@ -354,6 +355,30 @@ static void count_elements(struct layer_assign *assign)
 	free(bytes);
 }
 
+static bool are_of_one_layer(
+	const struct layer_list *list, const struct layer_role *one, const struct layer_role *other)
+{
+	return one->part_count == other->part_count &&
+	       (one->part_count != 1 ||
+		       list->parts[one->first_part].layer == list->parts[other->first_part].layer);
+}
+
+/* An operation's role is that of its first step. Copies, which no place in the iteration tells apart, may be
+ * of several layers: of which one such a copy is, is not known. */
+static void set_operation_role(struct layer_assign *assign, uint32_t number, const struct layer_role *role)
+{
+	const struct timeline_process *process = &assign->timeline->processes[assign->worker->process];
+	struct layer_role *known = &assign->list->operation_roles[number - process->first_operation];
+
+	if (!known->known)
+		*known = *role;
+	else if ((assign->model->roles[number].flags & WORKER_BESIDE) && known->phase == role->phase &&
+		 !are_of_one_layer(assign->list, known, role)) {
+		known->part_count = 0;
+		known->reason.layer = LAYER_RULE_NONE;
+	}
+}
+
 static void set_roles(struct layer_assign *assign)
 {
 	const struct graph *graph = &assign->graph;
@@ -372,8 +397,7 @@ static void set_roles(struct layer_assign *assign)
 
 		if (assign->model->roles[number].flags & WORKER_CORE)
 			list->core_roles[list->core_count++] = role;
-		if (!list->operation_roles[number - process->first_operation].known)
-			list->operation_roles[number - process->first_operation] = role;
+		set_operation_role(assign, number, &role);
 	}
 	free(roles);
 	for (size_t i = 0; i < assign->worker->call_count; i++) {
@@ -466,6 +490,7 @@ void layer_find(const struct worker_model *model, const struct worker *worker,
 		layer_framework(&assign);
 	count_elements(&assign);
 	set_roles(&assign);
+	layer_note_said(&assign);
 	if (rule_is_on(RULE_ALIGNED))
 		layer_place_cores(model, worker, iterations, list);
 	free(assign.recurs);
@@ -477,6 +502,7 @@ void layer_find(const struct worker_model *model, const struct worker *worker,
 	free(assign.reasons);
 	free(assign.copies);
 	free(assign.owners);
+	free(assign.said);
 	free(assign.specials);
 	layer_free_replays(&assign);
 	graph_free(&assign.graph);

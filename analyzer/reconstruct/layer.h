@@ -79,6 +79,7 @@ struct layer_list {
 	size_t followed_gathers;            /* all-gathers of that iteration whose parameters are followed */
 	enum layer_doubt doubt;
 	double told;  /* share of its computing time of which the framework says phase and layer; 0: of none */
+	double followed; /* of which they follow from the flow of data in what the framework compiled */
 	bool is_step; /* by what its calls work on the iteration goes forward, back, and then updates; once */
 	bool given_again; /* the data say of some work that it is done again */
 	struct layer_part *parts;

@@ -7,6 +7,13 @@
 
 enum layer_pass { LAYER_UNKNOWN, LAYER_FORWARD, LAYER_BACKWARD, LAYER_AFTER, LAYER_EVALUATION };
 
+/* Who says pass and layer of a step. */
+enum layer_said {
+	LAYER_NOT_SAID,
+	LAYER_FOLLOWED, /* the flow of data in what the framework has compiled */
+	LAYER_SAID,     /* the framework */
+};
+
 /* Layers that no parameter and no function tells. */
 enum layer_special {
 	LAYER_IS_PLAIN,
@@ -43,6 +50,7 @@ struct layer_assign {
 	bool *tables;                 /* by step: a copy that is of the kernel it is made for */
 	bool *again;                  /* by step: forward work done again for the backward pass */
 	struct layer_reason *reasons; /* by step; `call` is a step + 1 here */
+	enum layer_said *said;        /* by step; NULL: the framework says nothing */
 	bool followed;                /* passes and layers are by what kernels work on */
 	uint64_t *copies; /* by step: address of a parameter that it reads, or of its copy; 0: none known */
 	uint32_t *owners; /* by place in graph.parameters: layer that reads it */

@@ -227,15 +227,10 @@ static enum layer_rule pass_rule(const struct asking *a, uint32_t step, enum lay
 	return pass == LAYER_BACKWARD && word->place == FRAMEWORK_BACKWARD ? LAYER_RULE_NODE : LAYER_RULE_OPERATOR;
 }
 
-static bool computes(enum pm_kind kind)
-{
-	return kind == PM_KIND_LAUNCH || kind == PM_KIND_COMPUTE || kind == PM_KIND_FORWARD || kind == PM_KIND_BACKWARD;
-}
-
 /* Has a call of the kind a phase by where it is called? Communication has its own, and what only the host does none. */
 static bool is_placed(enum pm_kind kind)
 {
-	return computes(kind) || kind == PM_KIND_COPY || kind == PM_KIND_SET;
+	return layer_computes(kind) || kind == PM_KIND_COPY || kind == PM_KIND_SET;
 }
 
 static void set_passes(struct asking *a)
@@ -425,28 +420,16 @@ size_t layer_told_iteration(
 	return iteration;
 }
 
-/* How much of the computing time is told; nothing that is in doubt by data flow is, where most of it is. */
-static void note_told(const struct asking *a)
+/* Whose word each step has. Nothing that is in doubt by data flow is, where most of the time is said. */
+static void note_said(const struct asking *a)
 {
-	const struct layer_assign *assign = a->assign;
-	double all_ns = 0, told_ns = 0;
+	struct layer_assign *assign = a->assign;
 
-	for (uint32_t i = 0; i < assign->graph.step_count; i++) {
-		const struct timeline_call call = timeline_call(assign->timeline, assign->graph.steps[i].call);
-		double ns = 0;
-
-		for (uint32_t j = 0; j < call.interval_count; j++) {
-			const struct timeline_interval interval = timeline_interval(assign->timeline, call.interval + j);
-
-			ns += (double)(interval.end_ns - interval.begin_ns);
-		}
-		if (!computes(graph_flow(&assign->graph, i)->kind))
-			continue;
-		all_ns += ns;
-		told_ns += pass_of(a, i) != LAYER_UNKNOWN && !a->words[i].compiled ? ns : 0;
-	}
-	assign->list->told = all_ns > 0 ? told_ns / all_ns : 0;
-	if (assign->list->told < FRAMEWORK_MOSTLY)
+	assign->said = mem_alloc(assign->graph.step_count, sizeof(*assign->said));
+	for (uint32_t i = 0; i < assign->graph.step_count; i++)
+		if (pass_of(a, i) != LAYER_UNKNOWN && !a->words[i].compiled)
+			assign->said[i] = a->words[i].followed ? LAYER_FOLLOWED : LAYER_SAID;
+	if (!layer_is_mostly_said(assign))
 		return;
 	assign->list->doubt = LAYER_NO_DOUBT;
 	assign->list->updates = 0;
@@ -474,7 +457,7 @@ void layer_framework(struct layer_assign *assign)
 	find_anchors(&a);
 	if (rule_is_on(RULE_FRAMEWORK_EVALUATIONS))
 		find_evaluations(&a);
-	note_told(&a);
+	note_said(&a);
 	set_passes(&a);
 	layer_join_modules(assign);
 	settle_layers(&a);

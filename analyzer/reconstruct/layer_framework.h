@@ -20,6 +20,14 @@ void layer_join_modules(struct layer_assign *assign);
 /* Where all layers but those with a class's name have the same outermost module, it is theirs too. */
 void layer_name_roots(struct layer_list *list);
 
+/* Is it computation, that the shares below are of? */
+bool layer_computes(enum pm_kind kind);
+
+/* Is the pass of most of the computing time said, by the framework or by the flow of data in what it
+ * compiled? Where all roles are known, the list's shares of time with phase and layer. */
+bool layer_is_mostly_said(const struct layer_assign *assign);
+void layer_note_said(struct layer_assign *assign);
+
 /* Puts layers in the order in which forward passes come to them. */
 void layer_sort(struct layer_assign *assign);
 

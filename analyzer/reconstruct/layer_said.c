@@ -1,0 +1,80 @@
+/*
+ * How much of the computing time the framework says phase and layer of: the strength of tables by layer,
+ * which is not that of iterations.
+ */
+#include "layer_framework.h"
+
+#define MOSTLY 0.9 /* what data flow could not follow is not missed then */
+
+bool layer_computes(enum pm_kind kind)
+{
+	return kind == PM_KIND_LAUNCH || kind == PM_KIND_COMPUTE || kind == PM_KIND_FORWARD ||
+	       kind == PM_KIND_BACKWARD;
+}
+
+/* Copies are work too where they are of a pass. */
+static bool is_work(const struct layer_assign *assign, uint32_t step)
+{
+	const enum pm_kind kind = graph_flow(&assign->graph, step)->kind;
+
+	return layer_computes(kind) ||
+	       ((kind == PM_KIND_COPY || kind == PM_KIND_SET) && assign->said && assign->said[step] &&
+		       (assign->passes[step] == LAYER_FORWARD || assign->passes[step] == LAYER_BACKWARD));
+}
+
+static double time_of(const struct layer_assign *assign, uint32_t step)
+{
+	const struct timeline_call call = timeline_call(assign->timeline, assign->graph.steps[step].call);
+	double ns = 0;
+
+	for (uint32_t j = 0; j < call.interval_count; j++) {
+		const struct timeline_interval interval =
+			timeline_interval(assign->timeline, call.interval + j);
+
+		ns += (double)(interval.end_ns - interval.begin_ns);
+	}
+	return is_work(assign, step) ? ns : 0;
+}
+
+bool layer_is_mostly_said(const struct layer_assign *assign)
+{
+	double all_ns = 0, said_ns = 0;
+
+	for (uint32_t i = 0; i < assign->graph.step_count; i++) {
+		const double ns = time_of(assign, i);
+
+		all_ns += ns;
+		said_ns += assign->said[i] ? ns : 0;
+	}
+	return all_ns > 0 && said_ns >= MOSTLY * all_ns;
+}
+
+/* Of work of a pass, where there are layers: is it known of which it is? */
+static bool has_layer(const struct layer_assign *assign, uint32_t step)
+{
+	const uint32_t operation = assign->graph.steps[step].operation;
+	const struct timeline_process *process = &assign->timeline->processes[assign->worker->process];
+
+	if (assign->list->count == 0 || assign->passes[step] == LAYER_AFTER ||
+		assign->passes[step] == LAYER_EVALUATION)
+		return true;
+	return assign->layers[step] != LAYER_NONE &&
+	       ((assign->model->roles[operation].flags & WORKER_CORE) ||
+		       assign->list->operation_roles[operation - process->first_operation].part_count > 0);
+}
+
+void layer_note_said(struct layer_assign *assign)
+{
+	double all_ns = 0, ns_by[LAYER_SAID + 1] = {0};
+
+	for (uint32_t i = 0; assign->said && i < assign->graph.step_count; i++) {
+		const double ns = time_of(assign, i);
+
+		all_ns += ns;
+		ns_by[has_layer(assign, i) ? assign->said[i] : LAYER_NOT_SAID] += ns;
+	}
+	if (all_ns > 0) {
+		assign->list->told = ns_by[LAYER_SAID] / all_ns;
+		assign->list->followed = ns_by[LAYER_FOLLOWED] / all_ns;
+	}
+}
