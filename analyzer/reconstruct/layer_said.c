@@ -3,8 +3,7 @@
  * which is not that of iterations.
  */
 #include "layer_framework.h"
-
-#define MOSTLY 0.9 /* what data flow could not follow is not missed then */
+#include "timeline/constants.h"
 
 bool layer_computes(enum pm_kind kind)
 {
@@ -46,7 +45,7 @@ bool layer_is_mostly_said(const struct layer_assign *assign)
 		all_ns += ns;
 		said_ns += assign->said[i] ? ns : 0;
 	}
-	return all_ns > 0 && said_ns >= MOSTLY * all_ns;
+	return all_ns > 0 && said_ns >= FRAMEWORK_MOSTLY * all_ns;
 }
 
 /* Of work of a pass, where there are layers: is it known of which it is? */
