@@ -188,6 +188,11 @@ void framework_free(struct framework *framework)
 	free(framework);
 }
 
+const struct xla *framework_xla(const struct framework *framework)
+{
+	return framework->xla;
+}
+
 bool framework_was_asked(const struct framework *framework, int64_t begin_ns, int64_t end_ns)
 {
 	return timeline_operators_recorded(framework->process, begin_ns, end_ns);

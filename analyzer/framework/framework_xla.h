@@ -15,6 +15,9 @@ struct xla;
 struct xla *xla_read(const struct timeline *timeline, const struct timeline_process *process);
 void xla_free(struct xla *xla);
 
+/* That of a framework; NULL: it has none. */
+const struct xla *framework_xla(const struct framework *framework);
+
 /* The program that a range is a run of, or is in; NULL: none that is known. */
 const struct hlo_module *xla_module(const struct xla *xla, uint32_t range);
 

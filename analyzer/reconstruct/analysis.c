@@ -26,6 +26,7 @@ static void analyze_worker(void *context, size_t index)
 	item->worker = worker;
 	iteration_find(&analysis->model, worker, work->options, &item->iterations);
 	layer_find(&analysis->model, worker, &item->iterations, &item->layers);
+	iteration_forget_framework(&item->iterations);
 	if (item->layers.is_step)
 		iteration_confirm(&item->iterations);
 	phase_find(

@@ -2,6 +2,7 @@
  * Iterations in time: see iteration.h. iteration_cut.c has cut the worker's calls into pieces; here they get
  * the input that belongs to them and a begin; iteration_end.c has the rest.
  */
+#include "framework/framework.h"
 #include "iteration_find.h"
 #include "timeline/timeline_range.h"
 
@@ -332,6 +333,7 @@ void iteration_find(const struct worker_model *model, const struct worker *worke
 		list->range_agrees = finder.range_agrees;
 	}
 out:
+	list->framework = finder.framework;
 	list->candidates = finder.candidates;
 	free(finder.marks);
 	free(finder.operations);
@@ -345,8 +347,23 @@ bool iteration_is_searched(const struct iteration_list *list)
 	       list->source == ITERATION_BY_RANGES;
 }
 
+struct framework *iteration_framework(struct iteration_finder *finder)
+{
+	if (!finder->framework)
+		finder->framework = framework_read(
+			finder->timeline, &finder->timeline->processes[finder->worker->process]);
+	return finder->framework;
+}
+
+void iteration_forget_framework(struct iteration_list *list)
+{
+	framework_free(list->framework);
+	list->framework = NULL;
+}
+
 void iteration_free(struct iteration_list *list)
 {
+	iteration_forget_framework(list);
 	free(list->items);
 	free(list->gaps);
 	memset(list, 0, sizeof(*list));

@@ -75,6 +75,8 @@ struct iteration_candidates {
 	size_t passes;  /* of the innermost loop whose passes are alike */
 };
 
+struct framework;
+
 struct iteration_list {
 	struct iteration *items;
 	size_t count;
@@ -97,6 +99,8 @@ struct iteration_list {
 	bool varies;       /* sizes depend on the data: iterations with other shapes are used too */
 	struct iteration_candidates candidates; /* of the search by names and repetition, if there was one */
 	size_t counts[ITERATION_KINDS];         /* of iterations */
+	struct framework
+		*framework; /* read for them, and kept for layer_find; NULL: not read, or forgotten */
 };
 
 struct iteration_options {
@@ -107,6 +111,7 @@ struct iteration_options {
 
 void iteration_find(const struct worker_model *model, const struct worker *worker,
 	const struct iteration_options *options, struct iteration_list *list);
+void iteration_forget_framework(struct iteration_list *list);
 void iteration_free(struct iteration_list *list);
 
 /* Were they found by a search, which gives a probability? */

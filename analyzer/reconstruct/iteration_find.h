@@ -46,7 +46,12 @@ struct iteration_finder {
 	const struct iteration_rule *rule; /* or NULL */
 	const struct timeline_range_name *range; /* that marks them, or NULL */
 	bool range_agrees;                       /* with what the calls alone tell */
+	struct framework *framework;             /* iteration_framework has it; NULL: not asked for yet */
 };
+
+/* What the framework says of the process, read when it is first asked for; NULL: nothing. iteration_find
+ * keeps it. */
+struct framework *iteration_framework(struct iteration_finder *finder);
 
 /*
  * Cuts the worker's calls into pieces, determines the usual sequence, and strips what comes before it. With

@@ -179,11 +179,10 @@ static void take_tail(struct steps *steps, struct framework *framework, uint32_t
 }
 
 /* The same after every step: that of the last one of which the framework was asked is taken. */
-static void find_tail(struct steps *steps, uint32_t leading)
+static void find_tail(struct steps *steps, struct framework *framework, uint32_t leading)
 {
 	const struct timeline *timeline = steps->finder->timeline;
 	const struct timeline_range *ranges = timeline_ranges(timeline, steps->process);
-	struct framework *framework = framework_read(timeline, steps->process);
 
 	for (size_t i = steps->count; framework && i-- > 0;) {
 		const struct timeline_range *range = &ranges[steps->items[i].range];
@@ -195,7 +194,6 @@ static void find_tail(struct steps *steps, uint32_t leading)
 		take_tail(steps, framework, steps->items[i].range, step_end(steps, &steps->items[i]));
 		break;
 	}
-	framework_free(framework);
 }
 
 /* The position after the step and what follows it, as far as that is what follows others. */
@@ -251,7 +249,7 @@ bool iteration_cut_framework(struct iteration_finder *finder)
 
 	if (list_steps(&steps) && (leading = leading_line(&steps)) != UINT32_MAX &&
 		steps.lines[leading].count >= LEAST_STEPS && !goes_on_in_graphs(&steps)) {
-		find_tail(&steps, leading);
+		find_tail(&steps, iteration_framework(finder), leading);
 		cut(finder, &steps, leading);
 	}
 	free(steps.items);

@@ -86,7 +86,8 @@ static void cut(struct iteration_finder *finder, const struct runs *runs)
 bool iteration_cut_programs(struct iteration_finder *finder)
 {
 	const struct timeline_process *process = &finder->timeline->processes[finder->worker->process];
-	struct xla *xla = xla_read(finder->timeline, process);
+	struct framework *framework = process->hlo ? iteration_framework(finder) : NULL;
+	const struct xla *xla = framework ? framework_xla(framework) : NULL;
 	struct runs runs = {.items = NULL};
 
 	if (!xla)
@@ -96,7 +97,6 @@ bool iteration_cut_programs(struct iteration_finder *finder)
 		cut(finder, &runs);
 	free(runs.items);
 	free(runs.programs);
-	xla_free(xla);
 	if (finder->piece_count >= LEAST_RUNS)
 		return true;
 	finder->piece_count = 0;

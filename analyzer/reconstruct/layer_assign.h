@@ -5,6 +5,8 @@
 #include "iteration_flow.h"
 #include "layer.h"
 
+struct framework;
+
 enum layer_pass { LAYER_UNKNOWN, LAYER_FORWARD, LAYER_BACKWARD, LAYER_AFTER, LAYER_EVALUATION };
 
 /* Who says pass and layer of a step. */
@@ -50,6 +52,7 @@ struct layer_assign {
 	bool *tables;                 /* by step: a copy that is of the kernel it is made for */
 	bool *again;                  /* by step: forward work done again for the backward pass */
 	struct layer_reason *reasons; /* by step; `call` is a step + 1 here */
+	struct framework *framework;  /* already read, or NULL */
 	enum layer_said *said;        /* by step; NULL: the framework says nothing */
 	bool followed;                /* passes and layers are by what kernels work on */
 	uint64_t *copies; /* by step: address of a parameter that it reads, or of its copy; 0: none known */
@@ -114,6 +117,9 @@ size_t layer_flow_iteration(const struct layer_assign *assign, const struct iter
 
 /* Which steps are forward, which backward (layer_direction.c). */
 void layer_passes(struct layer_assign *assign);
+
+/* Elements of the layers' parameters, as far as the framework has not said them (layer_size.c). */
+void layer_count_elements(struct layer_assign *assign);
 
 /* The passes of all steps by the threads that call them; false: threads do not tell (layer_thread.c). */
 bool layer_thread_passes(const struct layer_assign *assign, enum layer_pass *passes);

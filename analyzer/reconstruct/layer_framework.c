@@ -439,7 +439,8 @@ void layer_framework(struct layer_assign *assign)
 {
 	const struct timeline_process *process = &assign->timeline->processes[assign->worker->process];
 	const uint32_t count = assign->graph.step_count;
-	struct framework *framework = framework_read(assign->timeline, process);
+	struct framework *framework =
+		assign->framework ? assign->framework : framework_read(assign->timeline, process);
 	struct asking a = {.assign = assign};
 
 	if (!framework)
@@ -479,5 +480,6 @@ void layer_framework(struct layer_assign *assign)
 	free(a.next);
 	free(a.ahead);
 	free(a.layers);
-	framework_free(framework);
+	if (framework != assign->framework)
+		framework_free(framework);
 }
