@@ -32,14 +32,14 @@ static int parse(const char *text, struct sockaddr_in *address)
 	       inet_pton(AF_INET, host, &address->sin_addr) == 1;
 }
 
-int agent_listen(const char *text, unsigned *port)
+int agent_listen(const char *address, unsigned *port)
 {
-	struct sockaddr_in address;
-	socklen_t length = sizeof(address);
+	struct sockaddr_in own;
+	socklen_t length = sizeof(own);
 	const int yes = 1;
 	int file;
 
-	if (!parse(text, &address)) {
+	if (!parse(address, &own)) {
 		errno = EINVAL;
 		return -1;
 	}
@@ -47,15 +47,15 @@ int agent_listen(const char *text, unsigned *port)
 	if (file < 0)
 		return -1;
 	(void)setsockopt(file, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-	if (bind(file, (const struct sockaddr *)&address, sizeof(address)) != 0 || listen(file, 16) != 0 ||
-		getsockname(file, (struct sockaddr *)&address, &length) != 0) {
+	if (bind(file, (const struct sockaddr *)&own, sizeof(own)) != 0 || listen(file, 16) != 0 ||
+		getsockname(file, (struct sockaddr *)&own, &length) != 0) {
 		const int error = errno;
 
 		close(file);
 		errno = error == EINVAL ? EADDRNOTAVAIL : error;
 		return -1;
 	}
-	*port = ntohs(address.sin_port);
+	*port = ntohs(own.sin_port);
 	return file;
 }
 
@@ -102,18 +102,18 @@ static void answer(int peer, const char *text, size_t length)
 		;
 }
 
-int agent_serve(int file, double seconds, const char *text, size_t length)
+int agent_serve(int socket, double seconds, const char *text, size_t length)
 {
 	const double end_s = live_now_s() + seconds;
 
 	for (double left_s = seconds; left_s > 0; left_s = end_s - live_now_s()) {
-		struct pollfd ready = {.fd = file, .events = POLLIN};
+		struct pollfd ready = {.fd = socket, .events = POLLIN};
 		const int count = poll(&ready, 1, (int)(1000 * left_s) + 1);
 
 		if (count < 0)
 			return 0;
 		if (count > 0) {
-			const int peer = accept4(file, NULL, NULL, SOCK_CLOEXEC);
+			const int peer = accept4(socket, NULL, NULL, SOCK_CLOEXEC);
 
 			if (peer >= 0) {
 				answer(peer, text, length);

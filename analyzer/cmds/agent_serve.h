@@ -5,12 +5,12 @@
 
 #include <stddef.h>
 
-/* "127.0.0.1:9462": IPv4 and port, 0 for any. The socket, or -1 with errno; EINVAL: not of that form. `port`
- * becomes what it is. */
+/* Listens at an IPv4 address and port, "127.0.0.1:9462"; port 0: any, which `port` becomes. The socket, or -1
+ * with errno; EINVAL: not of that form. */
 int agent_listen(const char *address, unsigned *port);
 
-/* Answers requests for /metrics with the text until `seconds` have passed; -1: only sleeps. Answers false
- * when a signal came. */
+/* Answers requests for /metrics with the text until `seconds` have passed; without a socket (-1) it only
+ * sleeps. 0 when a signal came, else 1. */
 int agent_serve(int socket, double seconds, const char *text, size_t length);
 
 #endif

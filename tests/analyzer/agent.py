@@ -123,6 +123,12 @@ expect(seen, "rank_steps_total", None)
 expect(once("--ranks", "run"), "rank_steps_total", 90, rank="3", host="node1")
 expect(once("--straggler", "1.5", "run"), "straggler", None)
 
+promtool = os.environ.get("PROMTOOL") or shutil.which("promtool")
+if promtool:
+    checked = subprocess.run([promtool, "check", "metrics"], input=agent("--once", "--ranks", "run").stdout, capture_output=True, text=True)
+    if checked.returncode or checked.stderr:
+        complain(f"promtool: {checked.stdout}{checked.stderr}")
+
 # A rank without a trace, one that is gone (of this host, and its process ended), one that was started again, an old trace.
 fresh("mixed")
 dead = subprocess.Popen(["true"])

@@ -32,7 +32,7 @@ bool compare_has_device_times(const struct run *run);
 
 /* The caller frees it. */
 struct compare_series compare_series(
-	const struct compare *compare, size_t side, struct compare_measure measure);
-void compare_series_free(struct compare_series *series);
+	const struct compare *compare, size_t number, struct compare_measure measure);
+void compare_series_free(struct compare_series *all);
 
 #endif
