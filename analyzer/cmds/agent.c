@@ -245,6 +245,9 @@ static void look(struct agent *agent)
 		warnx("%zu of the nodes' files could not be read", bad);
 	agent->page.look_s = live_now_s() - start_s;
 	agent->page.looks++;
+	if (agent->page.looks == 1 && agent->fleet.count == 0)
+		warnx("%s: no rank so far: expected %s", agent->paths[0],
+			agent->merge ? "files that --node has written, *.pmnode" : "traces, *.pmtrace");
 	agent->page.fleet = agent->fleet.count > 0 && !fleet_is_over(&agent->fleet) ? &agent->fleet : NULL;
 	agent->page.job = agent->job;
 	agent->page.hang = &agent->found;

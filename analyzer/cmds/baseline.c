@@ -96,7 +96,7 @@ static int add(const struct request *request, const char *path, char **paths, si
 	errno = -pm_output_write(path, text, strlen(text));
 	if (errno)
 		err(1, "%s", path);
-	printf("%s: %zu runs\n", path, baseline.count);
+	printf("%s: %zu run%s\n", path, baseline.count, baseline.count == 1 ? "" : "s");
 	free(text);
 	cJSON_Delete(json);
 	cmd_free_runs(runs, run_count);

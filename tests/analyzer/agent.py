@@ -210,6 +210,9 @@ for wrong, status in ((["run"], 2), (["--once", "none"], 1), (["--once", "--labe
                       (["--straggler", "0.5", "--once", "run"], 2), (["--once"], 2)):
     agent(*wrong, status=status)
 
+if "no rank so far: expected traces" not in agent("--once", "alert.sh").stderr:
+    complain("a file that is no trace is not said")
+
 # Many ranks.
 fresh("many")
 for rank in range(many):

@@ -37,7 +37,7 @@ def expect(status, part, *arguments):
 
 os.mkdir("one")
 subprocess.run([make_trace, "one", "one"], check=True)
-expect(0, "speed.json: 1 runs", "add", "--name", "c0", "speed.json", "one")
+expect(0, "speed.json: 1 run\n", "add", "--name", "c0", "speed.json", "one")
 measured = json.load(open("speed.json"))["runs"][0]
 report = json.loads(subprocess.run([pmanalyze, "report", "--json", "one"], check=True, capture_output=True, text=True).stdout)
 if "one" not in json.dumps(report) or measured["step_ns"] <= 0 or measured["gpus"] != 1:
