@@ -27,11 +27,13 @@ class Minimap {
 
 		this.still.width = wide;
 		this.still.height = MAP_HEIGHT;
+		this.timeline.nameless = true;
 		ranks.forEach((rank, i) => {
 			const lanes = rank.lanes.slice(this.timeline.device);
 
 			lanes.reverse().forEach(lane => this.timeline.draw_lane(context, lane, 2 + i * high, Math.max(high - 1, 1), wide, first, last));
 		});
+		this.timeline.nameless = false;
 		this.dirty = false;
 	}
 

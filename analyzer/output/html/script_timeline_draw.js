@@ -133,7 +133,7 @@ class DrawnTimeline extends Timeline {
 	paint(context, kind, left, top, wide, high, lane, i) {
 		context.fillStyle = kind === this.wait ? this.hatch : this.colours[kind];
 		context.fillRect(left, top, wide, high);
-		if (!lane || kind === this.wait || wide < 24 || high < 10)
+		if (!lane || this.nameless || kind === this.wait || wide < 24 || high < 10)
 			return;
 		const [, kernel, layer] = this.names[lane.name[i]], from = Math.max(left, 0) + 3;
 
