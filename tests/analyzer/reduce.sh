@@ -171,9 +171,9 @@ for cause in changing none slower; do
 	"$bin/make_summaries" "many_$cause" 300 "$cause" 17 >/dev/null
 	"$pmanalyze" report "many_$cause" | tr '\n' ' ' | tr -s ' ' >"$cause.words"
 done
-grep -q "Ranks wait for each other, and none is late persistently: at most [0-9.]* ms a step ([0-9.]*%)" changing.words ||
+grep -q "Jitter: no persistent straggler: at most [0-9.]* ms a step ([0-9.]*%)" changing.words ||
 	complain "intermittent waiting: $(cat changing.words)"
-! grep -q "Straggler\|wait for each other" none.words || complain "no straggler: $(cat none.words)"
+! grep -q "Straggler\|Jitter" none.words || complain "no straggler: $(cat none.words)"
 grep -q "1\. Straggler rank 17: slower throughout: at most [0-9.]* ms a step" slower.words || complain "a straggler: $(cat slower.words)"
 grep -q "10 of 300, most wait caused first" slower.words || complain "the table is not cut: $(cat slower.words)"
 "$pmanalyze" report --ranks many_slower >ranks
