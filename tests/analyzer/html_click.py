@@ -237,6 +237,19 @@ def check_map(browser):
     check(window(browser)[0] > early[0], f"the window of the overview: {early} to {window(browser)}")
 
 
+def check_flame(browser):
+    """A click on a box of the flame graph makes it as wide as the page, with what is in it; one on the uppermost shows all again."""
+    boxes = "[...document.querySelectorAll('svg.flame svg.box')]"
+    widths = f"{boxes}.map(b => b.style.display === 'none' ? 0 : parseFloat(b.getAttribute('width')))"
+    before = browser.value(widths)
+    chosen = next(i for i, wide in enumerate(before) if 5 < wide < 60)
+    browser.click(f"{boxes}[{chosen}]")
+    after = browser.value(widths)
+    check(abs(after[chosen] - 100) < 0.01 and after.count(0) > 0, f"the flame graph: {before[chosen]}% became {after[chosen]}%")
+    browser.click(f"{boxes}[0]")
+    check(all(abs(a - b) < 0.01 for a, b in zip(before, browser.value(widths))), "the flame graph does not come back")
+
+
 def exported_events(name, layer):
     """How many pieces of work of a layer the exported traces have."""
     subprocess.run([pmanalyze, "export", "--kineto", "-o", f"{name}.kineto", name], check=True, stdout=subprocess.DEVNULL)
@@ -326,6 +339,7 @@ def main():
         check_tables(browser)
         check_timeline(browser, 3)
         check_search(browser, "conv2")
+        check_flame(browser)
         browser.open(report("causes"))
         check_links(browser)
         browser.open(report("causes", "three"))
