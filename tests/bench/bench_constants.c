@@ -24,6 +24,7 @@ enum { MOST_SPLITS = 2000, CONSTANTS = 8, FACTORS = 5, UNCHANGED = 2, NAME = 64 
 
 #define PENALTY 40.0 /* 2 / 5% */
 #define HELD 0.9
+#define UNBOUNDED 50.0 /* an end so far away, in logarithms, says nothing, and is no number at times */
 
 static const double factors[FACTORS] = {0.25, 0.5, 1, 2, 4};
 
@@ -73,7 +74,8 @@ static struct committee_constants changed(const size_t choice[CONSTANTS])
 
 static double interval_score(const struct committee_answer *answer, double time)
 {
-	double low = log(answer->low), high = log(answer->high), at = log(time);
+	double at = log(time), low = fmax(log(answer->low), at - UNBOUNDED),
+	       high = fmin(log(answer->high), at + UNBOUNDED);
 
 	return high - low + PENALTY * (fmax(low - at, 0) + fmax(at - high, 0));
 }
