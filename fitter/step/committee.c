@@ -201,7 +201,7 @@ void committee_away(const struct form_point *point, const struct form_point *lea
 	const struct form_point *greatest, double away[COMMITTEE_REGIONS])
 {
 	away[COMMITTEE_INSIDE] = 0;
-	for (size_t r = COMMITTEE_BATCH; r < COMMITTEE_REGIONS; r++)
+	for (enum committee_region r = COMMITTEE_BATCH; r < COMMITTEE_REGIONS; r++)
 		away[r] = beyond(committee_coordinate(point, r), committee_coordinate(least, r),
 			committee_coordinate(greatest, r));
 }
@@ -252,7 +252,7 @@ static unsigned untried_of(const struct committee *c, const struct form_point *p
 {
 	unsigned untried = outside || c->count >= COMMITTEE_TELLING ? 0 : 1U << COMMITTEE_INSIDE;
 
-	for (size_t r = COMMITTEE_BATCH; r < COMMITTEE_REGIONS; r++) {
+	for (enum committee_region r = COMMITTEE_BATCH; r < COMMITTEE_REGIONS; r++) {
 		const struct committee_try *farthest = committee_tried(c, r, HUGE_VAL);
 		double reach = committee_reach(point, &c->greatest, r);
 

@@ -208,38 +208,39 @@ static void widen_outside(struct committee *c, const struct fold *fold, struct m
 		add_try(&c->tries[r], fold->reach, m->error / (double)m->count);
 }
 
-void committee_calibrate(struct committee *c, const struct examination *x, const struct committee_row *rows,
-	const size_t *place, size_t row_count)
+void committee_calibrate(struct committee *committee, const struct examination *examination,
+	const struct committee_row *rows, const size_t *place, size_t row_count)
 {
 	struct arena arena = {0};
-	struct answers answers = {arena_alloc(&arena, c->count, sizeof(double)),
-		arena_alloc(&arena, c->count, sizeof(double)), 0};
+	struct answers answers = {arena_alloc(&arena, committee->count, sizeof(double)),
+		arena_alloc(&arena, committee->count, sizeof(double)), 0};
 	struct misses inside = {arena_alloc(&arena, row_count, sizeof(double)),
 			      arena_alloc(&arena, row_count, sizeof(size_t)), 0, 0},
 		      outside = inside;
 	double independent = 0;
 
-	memset(c->tries, 0, sizeof(c->tries));
-	for (size_t f = 0; f < x->fold_count && x->folds[f].region == COMMITTEE_INSIDE; f++) {
-		answer_fold(c, x, &x->folds[f], &answers);
+	memset(committee->tries, 0, sizeof(committee->tries));
+	for (size_t f = 0; f < examination->fold_count && examination->folds[f].region == COMMITTEE_INSIDE;
+		f++) {
+		answer_fold(committee, examination, &examination->folds[f], &answers);
 		miss_rows(&answers, rows, place, row_count, &inside);
 		independent += answers.independent;
 	}
-	widen_inside(c, &inside, independent);
+	widen_inside(committee, &inside, independent);
 	for (size_t r = COMMITTEE_BATCH; r < COMMITTEE_REGIONS; r++)
-		c->widen[r] = 1;
-	for (size_t f = 0; f < x->fold_count; f++) {
-		if (x->folds[f].region == COMMITTEE_INSIDE)
+		committee->widen[r] = 1;
+	for (size_t f = 0; f < examination->fold_count; f++) {
+		if (examination->folds[f].region == COMMITTEE_INSIDE)
 			continue;
 		outside.count = 0;
 		outside.error = 0;
-		answer_fold(c, x, &x->folds[f], &answers);
+		answer_fold(committee, examination, &examination->folds[f], &answers);
 		miss_rows(&answers, rows, place, row_count, &outside);
-		widen_outside(c, &x->folds[f], &outside, answers.independent);
+		widen_outside(committee, &examination->folds[f], &outside, answers.independent);
 	}
 	for (size_t r = COMMITTEE_BATCH; r < COMMITTEE_REGIONS; r++)
-		if (!c->tries[r].count)
-			c->widen[r] = fmax(c->widen[r], c->constants->untried);
-	set_errors(c, x, NULL);
+		if (!committee->tries[r].count)
+			committee->widen[r] = fmax(committee->widen[r], committee->constants->untried);
+	set_errors(committee, examination, NULL);
 	arena_free(&arena);
 }
