@@ -13,7 +13,8 @@ const struct option_row cmd_run_rows[] = {
 	{"skip", CMD_OPTION_SKIP, "N", "leave out the first N usual iterations (default: 1)"},
 	{"steps", CMD_OPTION_STEPS, "A-B",
 		"only the steps with these numbers: the program's, or places in the run from 0"},
-	{"job", CMD_OPTION_JOB, "N", "of several jobs in the traces the N-th (default: the last, of attempts of one job; else list them)"},
+	{"job", CMD_OPTION_JOB, "N",
+		"of several jobs in the traces the N-th (default: the last, of attempts of one job; else list them)"},
 	{"records", CMD_OPTION_RECORDS, "N",
 		"of a run with more than 3 N records read about N, the beginning and stretches "
 		"spread over the run; all: every record, in some 50 bytes of memory each (default: "

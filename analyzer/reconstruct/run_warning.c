@@ -138,9 +138,10 @@ static void warn_of_attempts(struct texts *texts, struct run *run)
 	const size_t count = run->analysis.timeline.attempt_count;
 
 	if (count > 1)
-		add(texts, arena_format(&run->analysis.timeline.arena,
-				   "%s: the last of %zu attempts of this job is read; --job 1 to %zu read those before it",
-				   run->label, count, count - 1));
+		add(texts,
+			arena_format(&run->analysis.timeline.arena,
+				"%s: the last of %zu attempts of this job is read; --job 1 to %zu read those before it",
+				run->label, count, count - 1));
 }
 
 /* Of the worker that is least sure; the iterations of others are found in the same way. */

@@ -48,8 +48,8 @@ static bool has_name(const struct trace_attempt *attempt)
 	return *attempt->job && strcmp(attempt->job, "none") != 0;
 }
 
-bool trace_attempt_same_job(const struct trace_attempt *a, const char *host_a, const struct trace_attempt *b,
-	const char *host_b)
+bool trace_attempt_same_job(
+	const struct trace_attempt *a, const char *host_a, const struct trace_attempt *b, const char *host_b)
 {
 	if (!a->known || !b->known)
 		return false;

@@ -22,7 +22,7 @@ struct trace_attempt trace_attempt(const struct trace *trace);
 
 /* Whether two traces are known to be of one job of a launcher, of which each is an attempt; the hosts are
  * theirs. */
-bool trace_attempt_same_job(const struct trace_attempt *a, const char *host_a, const struct trace_attempt *b,
-	const char *host_b);
+bool trace_attempt_same_job(
+	const struct trace_attempt *a, const char *host_a, const struct trace_attempt *b, const char *host_b);
 
 #endif

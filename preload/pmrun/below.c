@@ -1,6 +1,7 @@
 /*
- * The processes that ranks have started, loaders' workers above all: a rank that is killed leaves them behind, with
- * its memory and its GPU. They are listed while the rank, by which they are found, is still there.
+ * The processes that ranks have started, loaders' workers above all: a rank that is killed leaves them
+ * behind, with its memory and its GPU. They are listed while the rank, by which they are found, is still
+ * there.
  */
 #include "pmrun.h"
 
@@ -41,9 +42,10 @@ static bool read_process(const char *pid, struct process *process)
 	text[size] = 0;
 	at = strrchr(text, ')'); /* its name may have any characters */
 	process->pid = atoi(pid);
-	return at && sscanf(at + 1,
-			    " %*c %d %*d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-			    &process->parent, &process->session, &process->started) == 3;
+	return at &&
+	       sscanf(at + 1,
+		       " %*c %d %*d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+		       &process->parent, &process->session, &process->started) == 3;
 }
 
 static void add(struct processes *list, const struct process *process)
@@ -64,7 +66,8 @@ static const struct process *find(const struct processes *list, pid_t pid)
 	return NULL;
 }
 
-/* Has the rank, or a process below it, started this one? One with a session of its own was meant to outlive it. */
+/* Has the rank, or a process below it, started this one? One with a session of its own was meant to outlive
+ * it. */
 static bool is_below(const struct processes *all, const struct process *process, pid_t rank)
 {
 	const struct process *top = find(all, rank), *at = process;
@@ -93,7 +96,8 @@ void pmrun_list_below(const pid_t *pids, int count)
 		closedir(folder);
 	for (size_t i = 0; i < all.count; i++)
 		for (int r = 0; r < count; r++)
-			if (pids[r] && !find(&listed, all.items[i].pid) && is_below(&all, &all.items[i], pids[r]))
+			if (pids[r] && !find(&listed, all.items[i].pid) &&
+				is_below(&all, &all.items[i], pids[r]))
 				add(&listed, &all.items[i]);
 	free(all.items);
 }

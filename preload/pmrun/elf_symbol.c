@@ -20,7 +20,7 @@ static const void *at(const struct elf_file *file, uint64_t offset, uint64_t cou
 	return file->bytes + offset;
 }
 
-static const ElfW(Ehdr) *head_of(const struct elf_file *file)
+static const ElfW(Ehdr) * head_of(const struct elf_file *file)
 {
 	const ElfW(Ehdr) *head = at(file, 0, 1, sizeof *head);
 
@@ -75,7 +75,7 @@ void elf_close(struct elf_file *file)
 }
 
 static uint64_t find_in(
-	const struct elf_file *file, const ElfW(Shdr) *table, const ElfW(Shdr) *names, const char *name)
+	const struct elf_file *file, const ElfW(Shdr) * table, const ElfW(Shdr) * names, const char *name)
 {
 	const uint64_t count = table->sh_size / sizeof(ElfW(Sym));
 	const ElfW(Sym) *symbols = at(file, table->sh_offset, count, sizeof *symbols);

@@ -15,8 +15,8 @@ struct elf_file {
 	uint64_t bias; /* of its addresses in that process */
 };
 
-/* `path` is the process's; `start` is where the file's first byte is mapped there. False: it cannot be read, or is no
- * program or library of this machine. The caller closes it. */
+/* `path` is the process's; `start` is where the file's first byte is mapped there. False: it cannot be read,
+ * or is no program or library of this machine. The caller closes it. */
 bool elf_open(struct elf_file *file, int pid, const char *path, uint64_t start);
 void elf_close(struct elf_file *file);
 

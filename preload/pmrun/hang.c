@@ -83,8 +83,8 @@ static int take_status(int status)
 	return exit_status >= FINAL && exit_status <= OPEN ? exit_status : 0;
 }
 
-/* The report that is printed takes the place of the one before, so that the file says what was said; others are
- * dropped. */
+/* The report that is printed takes the place of the one before, so that the file says what was said; others
+ * are dropped. */
 static void take_report(const struct pmrun_options *o, bool is_printed)
 {
 	char new_path[PATH_MAX], path[PATH_MAX];

@@ -36,12 +36,13 @@ void pmrun_parse(int argument_count, char **arguments, struct pmrun_options *opt
 void pmrun_find_hook(char *found);
 void pmrun_print_versions(void);
 
-/* The processes below ranks (pid 0: none), of the same session, are listed; and those that still run are killed. */
+/* The processes below ranks (pid 0: none), of the same session, are listed; and those that still run are
+ * killed. */
 void pmrun_list_below(const pid_t *pids, int count);
 void pmrun_kill_below(void);
 
-/* Prints where each thread of a process is in Python, "TID: innermost < caller < ..."; exits where that cannot be
- * read. */
+/* Prints where each thread of a process is in Python, "TID: innermost < caller < ..."; exits where that
+ * cannot be read. */
 void pmrun_print_stacks(int pid);
 
 /* The traces in a folder. */

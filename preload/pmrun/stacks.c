@@ -1,9 +1,10 @@
 /*
  * Where the threads of another process are in Python (pmrun --stacks), read from its memory. The process goes
- * on meanwhile: of threads that move a frame may be missing; those that stand still, for which one asks, are right.
+ * on meanwhile: of threads that move a frame may be missing; those that stand still, for which one asks, are
+ * right.
  *
- * What finds and reads frames is python/, as in the hook; here is what only an outsider needs: the interpreter's
- * symbols in the other process, and the interpreter's list of threads.
+ * What finds and reads frames is python/, as in the hook; here is what only an outsider needs: the
+ * interpreter's symbols in the other process, and the interpreter's list of threads.
  */
 #include "pmrun.h"
 
@@ -21,8 +22,8 @@
 #define STACK_BYTES 4096
 
 /*
- * Where the interpreter keeps its list of threads, by minor version. From 3.13 on it says so itself, in a table at
- * the start of its state; the places are those of the table's entries then.
+ * Where the interpreter keeps its list of threads, by minor version. From 3.13 on it says so itself, in a
+ * table at the start of its state; the places are those of the table's entries then.
  */
 static const struct lists {
 	unsigned minor;
@@ -137,8 +138,7 @@ static uint64_t place(const struct process *process, unsigned at)
 static unsigned print_threads(const struct process *process, uint64_t interpreter)
 {
 	const struct pmh_python_offsets *at = process->python.at;
-	uint64_t thread =
-		pmh_python_word(&look, interpreter + place(process, process->lists->threads_head));
+	uint64_t thread = pmh_python_word(&look, interpreter + place(process, process->lists->threads_head));
 	char text[STACK_BYTES];
 	unsigned count = 0;
 
@@ -172,5 +172,7 @@ void pmrun_print_stacks(int pid)
 		interpreter = pmh_python_word(&look, interpreter + place(&process, process.lists->next)))
 		count += print_threads(&process, interpreter);
 	if (count == 0)
-		errx(125, "process %d: where it is in Python cannot be read: its list of threads is not found", pid);
+		errx(125,
+			"process %d: where it is in Python cannot be read: its list of threads is not found",
+			pid);
 }

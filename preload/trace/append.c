@@ -171,8 +171,8 @@ static bool room(struct pmh_thread *self, uint32_t packed_slots)
 
 	if (self->next && (size_t)(self->end - self->next) >= wanted.slots)
 		return true;
-	/* on a full disk each call comes here: even to look whether it is time to try again would cost more than
-	 * to record it */
+	/* on a full disk each call comes here: even to look whether it is time to try again would cost more
+	 * than to record it */
 	if (!self->next && !self->chunk.start && self->lost_count % TRY_AGAIN)
 		return false;
 	pmh_rarely(next_chunk, &wanted);

@@ -7,9 +7,10 @@
  * trains in RANK's place of WORLD_SIZE, without computing: each step sets memory, reduces and broadcasts
  * among all, reduces on a second communicator, sends around a ring and exchanges among all; every tenth one
  * is followed by an evaluation with a barrier. In step STEP the rank VICTIM does what FAULT says; the others
- * know nothing of it. With what healthy programs do (below) it makes no call for MOMENT_S seconds, and then goes on. With the fault "ahead" the others work on for ever, while VICTIM enters the next
- * collective and is killed, and with "apart" none communicates. HANG_ID is a file for NCCL's id. With
- * "launch" it is a launcher of such ranks: when one ends it ends the others a second later, and fails.
+ * know nothing of it. With what healthy programs do (below) it makes no call for MOMENT_S seconds, and then
+ * goes on. With the fault "ahead" the others work on for ever, while VICTIM enters the next collective and is
+ * killed, and with "apart" none communicates. HANG_ID is a file for NCCL's id. With "launch" it is a launcher
+ * of such ranks: when one ends it ends the others a second later, and fails.
  */
 #include <cuda_runtime_api.h>
 #include <err.h>
@@ -199,7 +200,8 @@ static void wait_at_prompt(void)
 	wait(NULL);
 }
 
-/* Another process acts on this one from outside for a moment: stops it, or attaches to it as a debugger does. */
+/* Another process acts on this one from outside for a moment: stops it, or attaches to it as a debugger does.
+ */
 static void be_paused(bool by_debugger)
 {
 	const pid_t host = getpid(), other = fork();

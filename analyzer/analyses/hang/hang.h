@@ -115,13 +115,13 @@ struct hang {
 	size_t rank_count, rank_room;
 	struct hang_group *groups;
 	size_t group_count, group_room;
-	size_t earlier;         /* processes of earlier attempts of the job, which are left out */
-	uint32_t earlier_runs;  /* one of them that still runs; 0: none */
-	int restart;            /* the attempt that the job is at, from 0; -1: its launcher does not say */
-	int restarts;           /* the most there will be, -1: not known */
-	uint32_t launcher;      /* runs on this host, and may start the job again; 0: not known */
-	int world;      /* ranks that the job has, by what its launcher says; 0: not known */
-	int *absent;    /* the numbers of those without a trace, in order; none where others have met them */
+	size_t earlier;        /* processes of earlier attempts of the job, which are left out */
+	uint32_t earlier_runs; /* one of them that still runs; 0: none */
+	int restart;           /* the attempt that the job is at, from 0; -1: its launcher does not say */
+	int restarts;          /* the most there will be, -1: not known */
+	uint32_t launcher;     /* runs on this host, and may start the job again; 0: not known */
+	int world;             /* ranks that the job has, by what its launcher says; 0: not known */
+	int *absent; /* the numbers of those without a trace, in order; none where others have met them */
 	size_t absent_count, absent_room;
 	size_t unread;   /* files that are no traces */
 	int64_t read_ns; /* CLOCK_REALTIME before the first of them was read */

@@ -2,9 +2,9 @@
  * The attempt that a job is at, and the ranks that have not begun.
  *
  * A launcher that starts a job again (torchrun, a scheduler) leaves the traces of the attempt before in the
- * folder. Most say to each process which attempt it is of. Where none does, or the number is the same since the
- * launcher has changed how many ranks there are, an attempt begins where a rank has a trace whose process of
- * before has ended: what began earlier and has ended is of an attempt before.
+ * folder. Most say to each process which attempt it is of. Where none does, or the number is the same since
+ * the launcher has changed how many ranks there are, an attempt begins where a rank has a trace whose process
+ * of before has ended: what began earlier and has ended is of an attempt before.
  */
 #include "hang_private.h"
 

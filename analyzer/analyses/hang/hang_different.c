@@ -43,7 +43,8 @@ static const char *steps_words(struct hang *hang, const struct hang_difference *
 	if (!steps)
 		return "";
 	return arena_format(&hang->arena,
-		" Before, it made %" PRIu64 " step%s, with the same calls as %s, which goes on with step %" PRIu64
+		" Before, it made %" PRIu64
+		" step%s, with the same calls as %s, which goes on with step %" PRIu64
 		": it had fewer batches, left its loop, or made a call there that the others do not make.",
 		steps, steps == 1 ? "" : "s", hang_ranks(&hang->arena, hang, &other->rank, 1), steps + 1);
 }
@@ -57,8 +58,8 @@ static bool lacks_step(struct hang *hang, const struct hang_difference *d, struc
 	return one && other && hang_find_shift(hang, one, other, d->ordinal, shift);
 }
 
-static const char *entered_sentence(
-	struct hang *hang, const struct hang_difference *d, const struct hang_member *member, const char *entered)
+static const char *entered_sentence(struct hang *hang, const struct hang_difference *d,
+	const struct hang_member *member, const char *entered)
 {
 	return arena_format(&hang->arena, "%s entered %s as collective %" PRIu64 " on %s.",
 		hang_capital(hang, hang_ranks(&hang->arena, hang, &member->rank, 1)), entered, d->ordinal,
@@ -66,8 +67,8 @@ static const char *entered_sentence(
 }
 
 /* The rank that lacks a step is named, whatever it stands in now. */
-static void conclude_shift(
-	struct hang *hang, const struct hang_difference *d, const struct hang_shift *shift, const char *others)
+static void conclude_shift(struct hang *hang, const struct hang_difference *d, const struct hang_shift *shift,
+	const char *others)
 {
 	const char *rank = hang_ranks(&hang->arena, hang, &shift->rank, 1);
 
@@ -90,7 +91,8 @@ static void conclude_shift(
 		"condition, an exception that was caught, or a loader; or %s has made one more. It shows where the order "
 		"differs for the first time: %s entered %s.",
 		hang_ranks(&hang->arena, hang, &shift->other, 1),
-		hang_ranks(&hang->arena, hang, &shift->other, 1), "the others", others ? others : "another one");
+		hang_ranks(&hang->arena, hang, &shift->other, 1), "the others",
+		others ? others : "another one");
 }
 
 void hang_find_different(struct hang *hang, const struct hang_difference *d)

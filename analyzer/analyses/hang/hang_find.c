@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #define LAUNCHER_NS 60000000000 /* torchrun gives ranks 30 s to end */
-#define FRESH_NS 500000000 /* before a trace is read: what was entered since may be seen in part */
+#define FRESH_NS 500000000      /* before a trace is read: what was entered since may be seen in part */
 
 /* ---- ranks that others wait for ---- */
 
@@ -439,7 +439,8 @@ static void find(struct hang *hang, int64_t patience_ns)
 static void add_to_basis(struct hang *hang, const char *sentence)
 {
 	if (sentence)
-		hang->basis = hang->basis ? arena_format(&hang->arena, "%s %s", hang->basis, sentence) : sentence;
+		hang->basis =
+			hang->basis ? arena_format(&hang->arena, "%s %s", hang->basis, sentence) : sentence;
 }
 
 /* All processes of an attempt are gone, and the next has not begun. */
@@ -459,7 +460,8 @@ void hang_find(struct hang *hang, int64_t patience_ns)
 	} else {
 		find(hang, patience_ns);
 		if (hang->restart >= 0 && (hang->restart > 0 || hang->restarts > 0))
-			add_to_basis(hang, arena_format(&hang->arena, "This is %s.", hang_attempt_words(hang)));
+			add_to_basis(
+				hang, arena_format(&hang->arena, "This is %s.", hang_attempt_words(hang)));
 	}
 	hang->final = cannot_go_on(hang, patience_ns);
 	for (size_t i = 0; i < hang->culprit_count && i < HANG_NAMED; i++)

@@ -49,10 +49,11 @@ struct hang_shift {
 bool hang_find_shift(struct hang *hang, const struct hang_member *one, const struct hang_member *other,
 	uint64_t last, struct hang_shift *shift);
 
-/* How many whole steps two members have made, and the same in each, where `other` goes on with one more of them at
- * this collective, as which `one` has entered something else; 0: not known, or what they made differs. */
-uint64_t hang_common_steps(struct hang *hang, const struct hang_member *one, const struct hang_member *other,
-	uint64_t ordinal);
+/* How many whole steps two members have made, and the same in each, where `other` goes on with one more of
+ * them at this collective, as which `one` has entered something else; 0: not known, or what they made
+ * differs. */
+uint64_t hang_common_steps(
+	struct hang *hang, const struct hang_member *one, const struct hang_member *other, uint64_t ordinal);
 const char *hang_shift_words(
 	struct hang *hang, const struct hang_shift *shift); /* "1 step fewer than rank 0 since step 23" */
 
@@ -132,9 +133,9 @@ bool hang_any_works(const struct hang *hang); /* of the culprits, as far as they
 void hang_add_progress(struct hang *hang);    /* to their sentences */
 
 /*
- * What the rank's thread is at outside of all recorded calls, as the system says now, to follow its name: "is in
- * read of /data/a (descriptor 7)"; NULL: it does not say. And the command that says more, a sentence without a
- * stop.
+ * What the rank's thread is at outside of all recorded calls, as the system says now, to follow its name: "is
+ * in read of /data/a (descriptor 7)"; NULL: it does not say. And the command that says more, a sentence
+ * without a stop.
  */
 const char *hang_where(struct hang *hang, struct hang_rank *rank);
 const char *hang_look_further(struct hang *hang, const struct hang_rank *rank);

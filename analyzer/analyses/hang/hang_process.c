@@ -88,10 +88,7 @@ enum hang_process hang_process_of(const struct trace *trace)
 	if (!is_of_this_host(trace))
 		return HANG_UNKNOWN;
 	state = state_since(trace, trace->header.pid);
-	return !state         ? HANG_GONE
-	       : state == 'T' ? HANG_STOPPED
-	       : state == 't' ? HANG_HELD
-			      : HANG_RUNS;
+	return !state ? HANG_GONE : state == 'T' ? HANG_STOPPED : state == 't' ? HANG_HELD : HANG_RUNS;
 }
 
 bool hang_launcher_runs(const struct trace *trace, uint32_t launcher)

@@ -1,11 +1,12 @@
 /*
- * A rank that left out a step long before it shows: it trains on, each of its steps meeting the one before of the
- * others, until something that is not in every step comes, and that is where all stand. The calls between
- * collectives tell: what a step has now and then (a copy of the loss every fifth, an evaluation) comes one step
- * earlier on that rank from then on.
+ * A rank that left out a step long before it shows: it trains on, each of its steps meeting the one before of
+ * the others, until something that is not in every step comes, and that is where all stand. The calls between
+ * collectives tell: what a step has now and then (a copy of the loss every fifth, an evaluation) comes one
+ * step earlier on that rank from then on.
  *
- * Two ranks' sequences of what they did before each collective are laid beside each other, and again with one of
- * them some steps on from each place; where that explains what differs, the place is where the step is missing.
+ * Two ranks' sequences of what they did before each collective are laid beside each other, and again with one
+ * of them some steps on from each place; where that explains what differs, the place is where the step is
+ * missing.
  */
 #include "hang_private.h"
 
@@ -128,8 +129,8 @@ static uint64_t count_signature(const struct deeds *d, uint64_t signature, uint6
 	return count;
 }
 
-/* Which step the collective is of, from 1, by how often the last one of them has come: the first steps may have others
- * besides. 0: not known, as the first of them are not kept. */
+/* Which step the collective is of, from 1, by how often the last one of them has come: the first steps may
+ * have others besides. 0: not known, as the first of them are not kept. */
 static uint64_t step_of(const struct deeds *d, uint64_t length, uint64_t at)
 {
 	const uint64_t signature = d->signatures[d->last - d->first];
@@ -140,13 +141,15 @@ static uint64_t step_of(const struct deeds *d, uint64_t length, uint64_t at)
 	return (count_signature(d, signature, d->first, at) + each - 1) / each;
 }
 
-/* A way to lay the two beside each other: from `from` up to `to` on, a rank's are the other's `lag` further on. */
+/* A way to lay the two beside each other: from `from` up to `to` on, a rank's are the other's `lag` further
+ * on. */
 struct fit {
 	uint64_t from, to; /* places that differ in nothing else */
 	size_t different;
 };
 
-/* Of the places the one at which the rank did what the other did at neither: part of the step that is missing. */
+/* Of the places the one at which the rank did what the other did at neither: part of the step that is
+ * missing. */
 static void narrow(
 	struct fit *fit, const struct deeds *fewer, const struct deeds *other, uint64_t lag, uint64_t last)
 {
@@ -238,8 +241,8 @@ bool hang_find_shift(struct hang *hang, const struct hang_member *one, const str
 	return false;
 }
 
-uint64_t hang_common_steps(struct hang *hang, const struct hang_member *one, const struct hang_member *other,
-	uint64_t ordinal)
+uint64_t hang_common_steps(
+	struct hang *hang, const struct hang_member *one, const struct hang_member *other, uint64_t ordinal)
 {
 	struct deeds a, b;
 	uint64_t length;
@@ -249,8 +252,7 @@ uint64_t hang_common_steps(struct hang *hang, const struct hang_member *one, con
 	a = find_deeds(hang, one, ordinal - 1);
 	b = find_deeds(hang, other, ordinal);
 	length = step_length(&b);
-	if (length == 0 || a.last < a.first || a.first > b.first ||
-		count_different(&a, &b, b.first) > 0)
+	if (length == 0 || a.last < a.first || a.first > b.first || count_different(&a, &b, b.first) > 0)
 		return 0;
 	return b.first > 1 ? 0 : step_of(&b, length, ordinal) - 1;
 }

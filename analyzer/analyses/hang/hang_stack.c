@@ -1,6 +1,7 @@
 /*
- * Where the threads of a rank are in Python, as `pmrun --stacks` reads it from the process: a program of its own,
- * since how an interpreter lies in memory is the hook's knowledge. Where it cannot be read there are none.
+ * Where the threads of a rank are in Python, as `pmrun --stacks` reads it from the process: a program of its
+ * own, since how an interpreter lies in memory is the hook's knowledge. Where it cannot be read there are
+ * none.
  */
 #include "base/table.h"
 #include "hang_private.h"

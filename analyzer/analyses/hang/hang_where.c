@@ -1,6 +1,6 @@
 /*
- * Where a thread that makes no recorded call is: the system call that it is in, and on which file or socket, as
- * far as the system says it. Nothing is asked of the process.
+ * Where a thread that makes no recorded call is: the system call that it is in, and on which file or socket,
+ * as far as the system says it. Nothing is asked of the process.
  */
 #include "base/table.h"
 #include "hang_private.h"
@@ -153,7 +153,8 @@ static const char *path_words(struct hang *hang, uint32_t pid, unsigned long add
 	while (used < sizeof(text) - 1) {
 		const size_t page = 4096 - (address + used) % 4096, room = sizeof(text) - 1 - used;
 		struct iovec to = {text + used, page < room ? page : room};
-		struct iovec from = {(void *)(address + used), to.iov_len}; // NOLINT(performance-no-int-to-ptr)
+		struct iovec from = {
+			(void *)(address + used), to.iov_len}; // NOLINT(performance-no-int-to-ptr)
 		const ssize_t n = process_vm_readv((pid_t)pid, &to, 1, &from, 1, 0);
 
 		if (n <= 0)
@@ -205,8 +206,9 @@ static const char *sleep_words(struct hang *hang, uint32_t pid, uint32_t tid)
 	if (*channel && strcmp(channel, "0") != 0)
 		return arena_format(
 			&hang->arena, "sleeps in the kernel's %s", print_clean(&hang->arena, channel));
-	return *at == 'D' ? "sleeps in the kernel and takes no signals: a file system or device does not answer"
-			  : NULL;
+	return *at == 'D'
+		       ? "sleeps in the kernel and takes no signals: a file system or device does not answer"
+		       : NULL;
 }
 
 /* The thread whose state is the rank's; where it has made no call, the process's first. */
@@ -225,13 +227,15 @@ static const char *kernel_words(struct hang *hang, uint32_t pid, uint32_t tid)
 	read_line(pid, tid, "syscall", line, sizeof(line));
 	if (strncmp(line, "running", 7) == 0)
 		return "is running: it computes";
-	if (sscanf(line, "%ld 0x%lx 0x%lx 0x%lx", &number, &arguments[0], &arguments[1], &arguments[2]) == 4 &&
+	if (sscanf(line, "%ld 0x%lx 0x%lx 0x%lx", &number, &arguments[0], &arguments[1], &arguments[2]) ==
+			4 &&
 		number >= 0)
 		return call_words(hang, pid, number, arguments);
 	return sleep_words(hang, pid, tid);
 }
 
-#define FRAMES_FIRST 3 /* of many, so many of the innermost and of the outermost are shown; the table has all */
+#define FRAMES_FIRST \
+	3 /* of many, so many of the innermost and of the outermost are shown; the table has all */
 #define FRAMES_LAST 2
 
 static const char *short_stack(struct hang *hang, const char *stack)
@@ -239,7 +243,8 @@ static const char *short_stack(struct hang *hang, const char *stack)
 	const char *frames[64];
 	size_t count = 0;
 
-	for (const char *at = stack; at && count < sizeof(frames) / sizeof(*frames); at = at ? at + 3 : NULL) {
+	for (const char *at = stack; at && count < sizeof(frames) / sizeof(*frames);
+		at = at ? at + 3 : NULL) {
 		frames[count++] = at;
 		at = strstr(at, " < ");
 	}
@@ -261,8 +266,8 @@ const char *hang_where(struct hang *hang, struct hang_rank *rank)
 	python = hang_python(rank, tid);
 	if (!python)
 		return kernel;
-	return arena_format(&hang->arena, "is in Python at %s%s%s", short_stack(hang, python), kernel ? ", and " : "",
-		kernel ? kernel : "");
+	return arena_format(&hang->arena, "is in Python at %s%s%s", short_stack(hang, python),
+		kernel ? ", and " : "", kernel ? kernel : "");
 }
 
 const char *hang_look_further(struct hang *hang, const struct hang_rank *rank)
@@ -270,6 +275,7 @@ const char *hang_look_further(struct hang *hang, const struct hang_rank *rank)
 	const struct pm_header *header = &rank->trace.header;
 	const bool is_python = strncmp(header->program, "python", 6) == 0;
 
-	return arena_format(&hang->arena, "Its stacks, on host %s: %s%u", print_clean(&hang->arena, header->host),
+	return arena_format(&hang->arena, "Its stacks, on host %s: %s%u",
+		print_clean(&hang->arena, header->host),
 		is_python ? "py-spy dump --pid " : "gdb --batch -ex 'thread apply all bt' -p ", header->pid);
 }

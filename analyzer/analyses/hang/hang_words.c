@@ -84,7 +84,8 @@ static const char *program_site(struct arena *arena, const char *site)
 	const char *end = NULL;
 	unsigned count = 0;
 
-	for (const char *frame = site; frame; frame = strstr(frame, " < "), frame = frame ? frame + 3 : NULL) {
+	for (const char *frame = site; frame;
+		frame = strstr(frame, " < "), frame = frame ? frame + 3 : NULL) {
 		if (is_python_frame(frame))
 			return frame;
 		if (count++ == FRAMES_SHOWN)
