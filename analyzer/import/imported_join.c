@@ -384,18 +384,29 @@ static void add_host_call(
 	add_call(build, &call);
 }
 
-/* When the last of the worker's device events begins; INT64_MIN: it has none. */
-static int64_t last_event(const struct imported_build *build)
+/* Until when a launch's kernel would be in the file if it had run: the begin of the worker's last device event,
+ * less the longest time that one was enqueued. What was launched later may have been left in its queue. */
+static int64_t surely_run(const struct imported_build *build)
 {
 	const struct imported_join *join = build->join;
+	const struct imported_events *events = &build->imported->events;
 	size_t first = build->worker ? join->ends[build->worker - 1] : 0, end = join->ends[build->worker];
+	int64_t longest_ns = 0;
 
-	return end > first ? build->imported->events.begin_ns[join->events[end - 1]] : INT64_MIN;
+	for (size_t i = first; i < end; i++) {
+		uint32_t event = join->events[i], call = events->call[event];
+		int64_t queued_ns = call == IMPORTED_NONE ? 0
+							  : events->begin_ns[event] -
+								    build->imported->calls.begin_ns[call];
+
+		longest_ns = queued_ns > longest_ns ? queued_ns : longest_ns;
+	}
+	return end > first ? events->begin_ns[join->events[end - 1]] - longest_ns : INT64_MIN;
 }
 
 static void add_calls(struct imported_build *build)
 {
-	struct imported_lost lost = {.last_ns = last_event(build)};
+	struct imported_lost lost = {.last_ns = surely_run(build)};
 
 	if (build->count)
 		qsort(build->items, build->count, sizeof(*build->items), compare_items);

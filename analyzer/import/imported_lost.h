@@ -13,7 +13,7 @@ struct imported_lost {
 	int64_t *times_ns; /* of the launches, in order */
 	size_t count, room;
 	bool capturing;  /* into a graph: such launches have no kernel */
-	int64_t last_ns; /* begin of the worker's last device event: what is launched later may run later */
+	int64_t last_ns; /* what is launched later may not have run before the end of the recording */
 };
 
 /* Of calls without device events, in order of time: is it a launch whose kernel is lost? */
