@@ -89,6 +89,8 @@ CASES = [
      ["Most of it for rank 0", "saving a checkpoint", "async_save"], NEVER, "Likely"),
     ("a checkpoint in one step of fourteen", on(0, "updated", frame(SAVE, 150000), lambda step: step == 7), {"steps": 14},
      ["of 13 iterations take over", "the other ranks wait for rank 0", "saving a checkpoint", "async_save"], NEVER, "Likely"),
+    ("late launches on one rank", lambda rank, step: [("layer", host(2000)), ("gradient", host(2000))] if rank == 1 else [], {},
+     ["Straggler rank 1: launch-bound: the host enqueues late", "late launches vs 0"], ["pauses", "blocked", "slow input"], "Strong"),
     ("weights in the host's memory", lambda rank, step: [("layer", fetch), ("gradient", give_back)], {},
      ["weights or optimizer state that the host keeps (offload)", "take 48.200 ms a step and copies back 48", "keep on the GPU"],
      ["Input"], "Strong"),

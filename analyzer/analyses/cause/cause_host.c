@@ -122,6 +122,23 @@ static void settle_blocking(struct cause_search *search, const struct blocking *
 				place_text(search, blocking->first))});
 }
 
+/* Enqueuing work or an event that takes long is launching, not being blocked. */
+static bool is_blocking(const struct host_call *call)
+{
+	switch (call->kind) {
+	case PM_KIND_FORWARD:
+	case PM_KIND_BACKWARD:
+	case PM_KIND_COMPUTE:
+	case PM_KIND_LAUNCH:
+	case PM_KIND_COMM:
+	case PM_KIND_GRAPH:
+	case PM_KIND_EVENT:
+		return false;
+	default:
+		return host_call_blocks(call);
+	}
+}
+
 void cause_find_call(struct cause_search *search)
 {
 	const struct host_calls *calls = search->own_calls;
@@ -131,7 +148,7 @@ void cause_find_call(struct cause_search *search)
 		struct blocking one = {0};
 		bool is_memory = calls->items[i].kind == PM_KIND_ALLOC;
 
-		if (!host_call_blocks(&calls->items[i]))
+		if (!is_blocking(&calls->items[i]))
 			continue;
 		add_blocking(search, is_memory ? &memory : &one, &calls->items[i]);
 		if (!is_memory)
@@ -304,7 +321,8 @@ static const struct host_call *more_waits(const struct cause_search *search, dou
 		const struct host_call *there = call_named(search->peer_calls, call->name);
 		double more = call->count - (there ? there->count : 0);
 
-		if (call->kind == PM_KIND_ALLOC || !host_call_blocks(call) || more <= most_more)
+		if ((call->kind != PM_KIND_SYNC && call->kind != PM_KIND_COPY) || !is_blocking(call) ||
+			more <= most_more)
 			continue;
 		most_more = more;
 		*other = there ? there->count : 0;
@@ -318,12 +336,13 @@ static double gaps(const struct cause_measure *measure)
 	return (double)measure->late_count / (double)measure->sample_count;
 }
 
-/* Few gaps, each longer than launching takes: the host does something else. */
+/* Few gaps, each longer than launching takes, and most of them in no call: the host does something else. */
 static bool is_pause(const struct cause_search *search, double cost_ns)
 {
 	double count = gaps(search->own) - gaps(search->peer);
 
-	return count < FEW_GAPS && cost_ns > LAUNCHING_NS * fmax(count, 1);
+	return count < FEW_GAPS && cost_ns > LAUNCHING_NS * fmax(count, 1) &&
+	       outside_excess(search).late_ns >= MOSTLY * cost_ns;
 }
 
 /* Behind a call that waits for the device there is nothing enqueued, and what the host does next shows. */

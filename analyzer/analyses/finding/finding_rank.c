@@ -11,9 +11,7 @@ static const char *const advice[CAUSE_COUNT] = {
 	[CAUSE_WORK] = "divide the batch evenly, or pad less",
 	[CAUSE_INPUT] = "check that rank's storage and number of readers; prefetch",
 	[CAUSE_CALL] = "find out why the call takes so long there",
-	[CAUSE_PAUSE] =
-		"find what that rank's program does there and the others' does not: frames (with_stack=True) "
-		"say it; then other processes and CPU affinity",
+	[CAUSE_PAUSE] = "record frames (with_stack=True), and see what that rank's program does there",
 	[CAUSE_HOST] = "check that rank's host: CPU affinity, other processes; use CUDA graphs",
 	[CAUSE_STAGE] = "move layers from that stage to the others",
 	[CAUSE_LINK] = "check that link: type, width, errors, and rank placement",
