@@ -342,7 +342,7 @@ bool flow_is_computed(const struct flow_work *work, uint32_t step, uint32_t plac
 
 /*
  * Takes pass and layer from steps that are of none (layer_flow_outside.c): exchanges before the model begins,
- * copies that lead nowhere, what clears gradients. fixed: by step, its layer is known by a parameter.
+ * what clears gradients. fixed: by step, its layer is known by a parameter.
  */
 void flow_leave_out(const struct flow_work *work, const bool *fixed);
 

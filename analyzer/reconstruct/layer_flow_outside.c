@@ -2,8 +2,6 @@
 #include "layer_flow.h"
 #include "rule.h"
 
-#include <stdlib.h>
-
 /* Does a step touch what another sends or receives? */
 static bool meets_exchange(const struct flow_work *work, uint32_t step, uint32_t exchange)
 {
@@ -35,24 +33,6 @@ static void leave_out_exchanges(const struct flow_work *work, const bool *fixed)
 				assign->passes[i] = LAYER_UNKNOWN;
 				assign->layers[i] = LAYER_NONE;
 			}
-}
-
-/* Does no other step touch what a copy writes? It is of no pass: buffers that are kept beside a mean of the
- * parameters. `touched`: by place, how often steps touch it. */
-static bool leads_nowhere(const struct flow_work *work, uint32_t step, const uint32_t *touched)
-{
-	bool written = false;
-
-	if (graph_flow(&work->assign->graph, step)->kind != PM_KIND_COPY)
-		return false;
-	for (uint32_t t = 0; t < work->steps[step].count; t++) {
-		const struct flow_touch *touch = flow_touch_of(work, step, t);
-
-		if (touch->written && touched[touch->place] > 1)
-			return false;
-		written |= touch->written;
-	}
-	return written;
 }
 
 /* Does a step touch gradients alone? */
@@ -98,29 +78,25 @@ static bool clears(const struct flow_work *work, uint32_t step, enum where where
 	       (where == BEFORE_FORWARD || !work->steps[step].launch);
 }
 
-/* Steps of no pass: copies that lead nowhere, and what clears gradients. */
-static void leave_out_others(const struct flow_work *work)
+/* What clears gradients is of no pass. */
+static void leave_out_clears(const struct flow_work *work)
 {
 	struct layer_assign *assign = work->assign;
-	uint32_t *touched = mem_alloc(work->place_count, sizeof(*touched));
 	enum where where = BEFORE_FORWARD;
 
-	for (size_t t = 0; t < work->touch_count; t++)
-		touched[work->touches[t].place]++;
 	for (uint32_t i = work->begin; i < work->update_begin; i++) {
 		where = step_on(work, where, i);
-		if ((rule_is_on(RULE_OUTSIDE_COPIES) && leads_nowhere(work, i, touched)) ||
-			(rule_is_on(RULE_OUTSIDE_CLEARS) && clears(work, i, where))) {
+		if (clears(work, i, where)) {
 			assign->passes[i] = LAYER_UNKNOWN;
 			assign->layers[i] = LAYER_NONE;
 		}
 	}
-	free(touched);
 }
 
 void flow_leave_out(const struct flow_work *work, const bool *fixed)
 {
 	if (work->begin == 0 && rule_is_on(RULE_OUTSIDE_EXCHANGES))
 		leave_out_exchanges(work, fixed);
-	leave_out_others(work);
+	if (rule_is_on(RULE_OUTSIDE_CLEARS))
+		leave_out_clears(work);
 }

@@ -17,11 +17,11 @@
 	X(ITERATION_USER, "iteration_user", ITERATIONS, USER, SURE, \
 		"the user's rule", "iterations where it matches", "test_search") \
 	X(ITERATION_MARKERS, "iteration_markers", ITERATIONS, NAMES, SURE, \
-		"the program's own markers", "an iteration a marker", "none") \
+		"the program's own markers", "an iteration a marker", "golden") \
 	X(ITERATION_OPTIMIZER, "iteration_optimizer", ITERATIONS, FRAMEWORK, SURE, \
-		"steps of an optimizer", "an iteration up to each step", "test_framework") \
+		"steps of an optimizer", "an iteration up to each step", "test_rules") \
 	X(ITERATION_PROGRAMS, "iteration_programs", ITERATIONS, FRAMEWORK, SURE, \
-		"runs of a compiled program", "an iteration a run", "test_framework") \
+		"runs of a compiled program", "an iteration a run", "jax") \
 	X(ITERATION_UPDATES, "iteration_updates", ITERATIONS, DATA_FLOW, SURE, \
 		"calls that write parameters", "an iteration up to each update", "test_iteration") \
 	X(ITERATION_SEARCH, "iteration_search", ITERATIONS, NAMES, LIKELY, \
@@ -29,7 +29,7 @@
 	X(ITERATION_SIZES, "iteration_sizes", ITERATIONS, ORDER, LIKELY, \
 		"a search without sizes that is unsure", "the same search with sizes", "flow images") \
 	X(ITERATION_RANGES, "iteration_ranges", ITERATIONS, NAMES, LIKELY, \
-		"a range of the program that agrees with the calls, or these tell less", "an iteration an instance", "test_iteration") \
+		"a range of the program that agrees with the calls, or these tell less", "an iteration an instance", "test_marker") \
 	/* passes by what libraries' calls work on */ \
 	X(PASS_FUNCTION, "pass_function", PASSES, ROLE, SURE, \
 		"a function of one pass alone", "its pass", "test_layer") \
@@ -173,7 +173,7 @@
 	X(TOUCH_PARTNER, "touch_partner", LAYERS, DATA_FLOW, LIKELY, \
 		"a backward product that reads what one layer's products read forward", "that layer", "test_rules") \
 	X(TOUCH_SCATTERED, "touch_scattered", LAYERS, DATA_FLOW, SURE, \
-		"gradients put together for a reduce-scatter", "the last step to touch each is of its parameter", "none") \
+		"gradients put together for a reduce-scatter", "the last step to touch each is of its parameter", "pytorch") \
 	X(TOUCH_COPY, "touch_copy", LAYERS, DATA_FLOW, LIKELY, \
 		"a copy beside a product", "the product's layer", "test_rules") \
 	X(TOUCH_SINK, "touch_sink", LAYERS, DATA_FLOW, LIKELY, \
@@ -183,11 +183,9 @@
 	X(TOUCH_LOSS, "touch_loss", LAYERS, ORDER, LIKELY, \
 		"steps after the last layer, or before it goes back", "the last layer", "flow middle") \
 	X(TOUCH_UNITS, "touch_units", LAYERS, DATA_FLOW, LIKELY, \
-		"what gathers or scatters parameters of several layers", "the first of them", "none") \
+		"what gathers or scatters parameters of several layers", "the first of them", "pytorch") \
 	X(OUTSIDE_EXCHANGES, "outside_exchanges", LAYERS, DATA_FLOW, LIKELY, \
 		"exchanges before anything computes", "no pass", "test_rules") \
-	X(OUTSIDE_COPIES, "outside_copies", LAYERS, DATA_FLOW, LIKELY, \
-		"copies of which nothing reads what they write", "no pass", "none") \
 	X(OUTSIDE_CLEARS, "outside_clears", LAYERS, DATA_FLOW, LIKELY, \
 		"steps that touch gradients alone, before a pass", "no pass", "flow copies") \
 	/* what the framework says, over all of these */ \
@@ -196,7 +194,7 @@
 	X(FRAMEWORK_EVALUATIONS, "framework_evaluations", PASSES, FRAMEWORK, SURE, \
 		"passes without gradients", "frozen, or an evaluation", "test_layer_framework") \
 	X(FRAMEWORK_ROOTS, "framework_roots", LAYERS, NAMES, SURE, \
-		"names of modules with one root", "the names without it", "test_layer_framework") \
+		"names of modules with one root", "the names without it", "pytorch") \
 	/* other iterations */ \
 	X(ALIGNED, "aligned", LAYERS, ORDER, LIKELY, \
 		"an iteration of other calls", "roles by alignment with the usual one", "test_layer")

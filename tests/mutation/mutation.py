@@ -18,7 +18,7 @@ import sys
 import tempfile
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-UNITS = ["rules", "threads", "iteration", "layer", "stage", "replay", "framework", "layer_framework", "given", "phase", "timeline", "balance"]
+UNITS = ["rules", "threads", "iteration", "layer", "stage", "replay", "framework", "layer_framework", "given", "marker", "phase", "timeline", "balance"]
 SLOW = ["golden", "test_spans", "test_search"]
 ROW = re.compile(r'^\tX\((\w+), "(\w+)", .*?\\\n.*?"(none|[\w ]+)"\)', re.MULTILINE)
 CONSTANT = re.compile(r"^\tX\((?:double|uint32_t), (\w+),", re.MULTILINE)
