@@ -1,6 +1,6 @@
 /*
- * An iteration by the memory that its calls touch, from first to last: parameters, updates, passes and layers, and what they become
- * in the assignment.
+ * An iteration by the memory that its calls touch, from first to last: parameters, updates, passes and
+ * layers, and what they become in the assignment.
  */
 #include "layer_flow_assign.h"
 #include "rule.h"

@@ -1,8 +1,8 @@
 /*
  * The rules of the reconstruction, one row each: name, key, stage, evidence, strength, what it needs, what it proposes, and the test
- * that fails without it ("flow CASE": a case of tests/analyzer/flow_host.c). Their order among others of a stage is the order
- * of the rows, strongest first: what one has settled the later are not asked about. What is shown to users of why a call
- * has its phase and layer is layer_rule.h.
+ * that fails without it ("flow CASE": a case of tests/analyzer/flow_host.c). In a stage they are applied in the order
+ * of the rows: what one has settled the later are not asked about. "pytorch", "jax": only those programs' tests show it; "none":
+ * no quick test fails without it. What users are shown of why a call has its phase and layer is layer_rule.h.
  *
  * Who applies a rule asks rule_is_on() first; tests/mutation switches each off and expects its test to fail.
  */

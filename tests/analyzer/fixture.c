@@ -14,19 +14,24 @@
 
 static const struct what {
 	const char *word, *function;
-	const char *values; /* a letter for each argument: Address, Bytes, Text; a digit is a value that is always the same */
+	const char *values; /* a letter for each argument: Address, Bytes, Text; a digit is a value that is
+			       always the same */
 } whats[] = {
 	{"up", "cudart COPY cudaMemcpyAsync writes:dst bytes:bytes direction:dir", "AB1"},
 	{"down", "cudart COPY cudaMemcpyAsync reads:src bytes:bytes direction:dir", "AB2"},
 	{"move", "cudart COPY cudaMemcpyAsync reads:src writes:dst bytes:bytes direction:dir", "AAB3"},
 	{"kernel", "cudart LAUNCH cudaLaunchKernel string:kernel int:grid_x", "T8"},
 	{"conv", "cudnn FORWARD cudnnConvolutionForward reads:x_ptr weight:w_ptr writes:y_ptr", "AAA"},
-	{"dgrad", "cudnn BACKWARD cudnnConvolutionBackwardData weight:w_ptr reads:dy_ptr writes:dx_ptr", "AAA"},
-	{"wgrad", "cudnn BACKWARD cudnnConvolutionBackwardFilter reads:x_ptr reads:dy_ptr grad:dw_ptr", "AAA"},
+	{"dgrad", "cudnn BACKWARD cudnnConvolutionBackwardData weight:w_ptr reads:dy_ptr writes:dx_ptr",
+		"AAA"},
+	{"wgrad", "cudnn BACKWARD cudnnConvolutionBackwardFilter reads:x_ptr reads:dy_ptr grad:dw_ptr",
+		"AAA"},
 	{"pool", "cudnn FORWARD cudnnPoolingForward reads:x_ptr writes:y_ptr", "AA"},
-	{"unpool", "cudnn BACKWARD cudnnPoolingBackward reads:y_ptr reads:dy_ptr reads:x_ptr writes:dx_ptr", "AAAA"},
+	{"unpool", "cudnn BACKWARD cudnnPoolingBackward reads:y_ptr reads:dy_ptr reads:x_ptr writes:dx_ptr",
+		"AAAA"},
 	{"act", "cudnn FORWARD cudnnActivationForward reads:x_ptr writes:y_ptr", "AA"},
-	{"unact", "cudnn BACKWARD cudnnActivationBackward reads:y_ptr reads:dy_ptr reads:x_ptr writes:dx_ptr", "AAAA"},
+	{"unact", "cudnn BACKWARD cudnnActivationBackward reads:y_ptr reads:dy_ptr reads:x_ptr writes:dx_ptr",
+		"AAAA"},
 	{"drop", "cudnn FORWARD cudnnDropoutForward reads:x_ptr writes:y_ptr", "AA"},
 	{"undrop", "cudnn BACKWARD cudnnDropoutBackward reads:dy_ptr writes:dx_ptr", "AA"},
 	{"axpy", "cublas COMPUTE cublasSaxpy_v2 int:n reads:x_ptr writes:y_ptr", "8AA"},
@@ -99,7 +104,8 @@ static void pack(struct line *line, uint32_t value)
 	line->packed[line->packed_count++] = (uint8_t)value;
 }
 
-/* The addresses of a launch as pm_touch has them: differences of their numbers, zigzag; words that are none are gaps. */
+/* The addresses of a launch as pm_touch has them: differences of their numbers, zigzag; words that are none
+ * are gaps. */
 static void pack_touches(struct fixture *fixture, struct line *line)
 {
 	int before = 0;
@@ -141,12 +147,13 @@ static void add_operation(struct fixture *fixture, struct line *line)
 		else
 			values[i] = text ? strtoul(text, NULL, 0) : 4096;
 	}
-	line->operation = builder_operation(
-		&fixture->builder, fixture->functions[line->what - whats], 0, values);
+	line->operation =
+		builder_operation(&fixture->builder, fixture->functions[line->what - whats], 0, values);
 	if (line->module)
 		builder_module(&fixture->builder, line->operation, line->module);
 	if (line->thread == 1)
-		builder_python(&fixture->builder, line->operation, 0, "forward (net.py:1)", "<module> (train.py:9)");
+		builder_python(
+			&fixture->builder, line->operation, 0, "forward (net.py:1)", "<module> (train.py:9)");
 	else
 		builder_python(&fixture->builder, line->operation, PM_PYTHON_NONE, NULL, NULL);
 }
@@ -213,7 +220,8 @@ static void set_module(struct fixture *fixture, char *text)
 	if (!module)
 		errx(2, "no module of %s", text);
 	*module++ = 0;
-	builder_address_module(&fixture->builder, (uint32_t)number_of(fixture, address_of(fixture, text)), module);
+	builder_address_module(
+		&fixture->builder, (uint32_t)number_of(fixture, address_of(fixture, text)), module);
 }
 
 static void parse(struct fixture *fixture, char *text)
@@ -303,11 +311,14 @@ static size_t count_layers(const struct fixture *fixture)
 	size_t count = 0;
 
 	for (int i = fixture->step; i < fixture->count; i++) {
-		const char *layer = fixture->lines[i].expected ? strchr(fixture->lines[i].expected, ' ') : NULL;
+		const char *layer =
+			fixture->lines[i].expected ? strchr(fixture->lines[i].expected, ' ') : NULL;
 		int before = fixture->step;
 
 		while (layer && before < i) {
-			const char *other = fixture->lines[before].expected ? strchr(fixture->lines[before].expected, ' ') : NULL;
+			const char *other = fixture->lines[before].expected
+						    ? strchr(fixture->lines[before].expected, ' ')
+						    : NULL;
 
 			if (other && strcmp(other, layer) == 0)
 				break;
@@ -334,17 +345,20 @@ static int compare(const char *name, const struct fixture *fixture, const struct
 		while (!line->what->function)
 			line++;
 
-		snprintf(found, sizeof(found), "%c%s%s", letter_of(why.rows[i].phase), *why.rows[i].layer ? " " : "",
-			why.rows[i].layer);
+		snprintf(found, sizeof(found), "%c%s%s", letter_of(why.rows[i].phase),
+			*why.rows[i].layer ? " " : "", why.rows[i].layer);
 		if (line->expected && strcmp(found, line->expected) == 0)
 			continue;
 		wrong++;
-		printf("%s: %s %s: found '%s' by %s and %s, not '%s'\n", name, line->words[0], line->count > 1 ? line->words[1] : "",
-			found, layer_rule_keys[why.rows[i].reason.phase], layer_rule_keys[why.rows[i].reason.layer],
+		printf("%s: %s %s: found '%s' by %s and %s, not '%s'\n", name, line->words[0],
+			line->count > 1 ? line->words[1] : "", found,
+			layer_rule_keys[why.rows[i].reason.phase], layer_rule_keys[why.rows[i].reason.layer],
 			line->expected ? line->expected : "");
 	}
 	if (analysis->workers[0].layers.count != count_layers(fixture))
-		printf("%s: %zu layers, not %zu\n", name, analysis->workers[0].layers.count, count_layers(fixture)), wrong++;
+		printf("%s: %zu layers, not %zu\n", name, analysis->workers[0].layers.count,
+			count_layers(fixture)),
+			wrong++;
 	why_free(&why);
 	return wrong;
 }
@@ -364,7 +378,8 @@ int fixture_check(const char *name, const char *text)
 	fixture->builder.header.version = PM_VERSION_WHOLE;
 	fixture->queue = builder_queue(&fixture->builder, 0, 1);
 	for (size_t i = 0; i < WHATS; i++)
-		fixture->functions[i] = whats[i].function ? builder_function(&fixture->builder, whats[i].function) : 0;
+		fixture->functions[i] =
+			whats[i].function ? builder_function(&fixture->builder, whats[i].function) : 0;
 	parse(fixture, copy);
 	make_calls(fixture);
 	builder_timeline(&fixture->builder, &timeline);

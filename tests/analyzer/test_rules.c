@@ -5,7 +5,11 @@
 #include <string.h>
 
 /* Four convolutions, and how they are trained. */
-#define WEIGHTS "up w1\n" "up w2\n" "up w3\n" "up w4\n"
+#define WEIGHTS \
+	"up w1\n" \
+	"up w2\n" \
+	"up w3\n" \
+	"up w4\n"
 #define INPUT "up x 512 = h\n"
 #define FORWARD \
 	"conv x w1 a = f conv1\n" \
@@ -31,7 +35,9 @@
 	"axpy g3 w3 = u conv3\n" \
 	"axpy g4 w4 = u conv4\n"
 #define LOSS "kernel loss l d x = f conv4\n"
-#define SEED "kernel fill s = b conv4\n" "kernel loss_back e d x s = b conv4\n"
+#define SEED \
+	"kernel fill s = b conv4\n" \
+	"kernel loss_back e d x s = b conv4\n"
 
 static const struct {
 	const char *rule, *text;
@@ -43,78 +49,66 @@ static const struct {
 		"enter Optimizer.step#SGD.step\n"
 		"kernel three c = u\n"
 		"leave\n"},
-	{"start_thread",
-		WEIGHTS "step\n" INPUT FORWARD LOSS
-			"kernel fill z = f conv4\n"
-			"kernel fill s = b conv4\n"
-			"@2 kernel loss_back e d x s = b conv4\n"
-			"@2 wgrad c e g4 = b conv4\n"
-			"@2 dgrad w4 e f = b conv4\n"
-			"@2 wgrad b f g3 = b conv3\n"
-			"@2 dgrad w3 f e = b conv3\n"
-			"@2 wgrad a e g2 = b conv2\n"
-			"@2 dgrad w2 e f = b conv2\n"
-			"@2 wgrad x f g1 = b conv1\n" UPDATE},
-	{"start_compared",
-		WEIGHTS "step\n" INPUT FORWARD
-			"kernel scale h d = f conv4\n"
-			"kernel mean i h = f conv4\n"
-			"kernel loss l i x = f conv4\n"
-			"kernel loss_back e d x = b conv4\n" BACKWARD UPDATE},
-	{"start_received",
-		WEIGHTS "step\n" INPUT FORWARD
-			"kernel scale h d = f conv4\n"
-			"kernel mean i h = f conv4\n"
-			"kernel deviation j h = f conv4\n"
-			"receive e = c conv4\n" BACKWARD UPDATE},
-	{"evaluations",
-		WEIGHTS "step\n" INPUT
-			"conv x w1 A = -\n"
-			"conv A w2 B = -\n"
-			"conv B w3 C = -\n"
-			"conv C w4 D = -\n"
-			"down D 4096 = -\n" FORWARD LOSS SEED BACKWARD UPDATE},
-	{"group_modules",
-		"%net.one up w1\n"
-		"%net.one up b1 256\n"
-		"%net.two up w2\n"
-		"%net.three up w3\n"
-		"%net.four up w4\n"
-		"step\n" INPUT
-		"conv x w1 a = f net.one\n"
-		"kernel shift h a b1 t = f net.one\n"
-		"conv h w2 b = f net.two\n"
-		"conv b w3 c = f net.three\n"
-		"conv c w4 d = f net.four\n"
-		"kernel loss l d x = f net.four\n"
-		"kernel fill s = b net.four\n"
-		"kernel loss_back e d x s = b net.four\n"
-		"wgrad c e g4 = b net.four\n"
-		"dgrad w4 e f = b net.four\n"
-		"wgrad b f g3 = b net.three\n"
-		"dgrad w3 f e = b net.three\n"
-		"wgrad h e g2 = b net.two\n"
-		"dgrad w2 e f = b net.two\n"
-		"kernel shift_back p f q = b net.one\n"
-		"wgrad x f g1 = b net.one\n"
-		"kernel sgd_update b1 q mb = u net.one\n"
-		"kernel sgd_update w1 g1 m1 = u net.one\n"
-		"kernel sgd_update w2 g2 m2 = u net.two\n"
-		"kernel sgd_update w3 g3 m3 = u net.three\n"
-		"kernel sgd_update w4 g4 m4 = u net.four\n"},
+	{"start_thread", WEIGHTS "step\n" INPUT FORWARD LOSS "kernel fill z = f conv4\n"
+				 "kernel fill s = b conv4\n"
+				 "@2 kernel loss_back e d x s = b conv4\n"
+				 "@2 wgrad c e g4 = b conv4\n"
+				 "@2 dgrad w4 e f = b conv4\n"
+				 "@2 wgrad b f g3 = b conv3\n"
+				 "@2 dgrad w3 f e = b conv3\n"
+				 "@2 wgrad a e g2 = b conv2\n"
+				 "@2 dgrad w2 e f = b conv2\n"
+				 "@2 wgrad x f g1 = b conv1\n" UPDATE},
+	{"start_compared", WEIGHTS "step\n" INPUT FORWARD "kernel scale h d = f conv4\n"
+				   "kernel mean i h = f conv4\n"
+				   "kernel loss l i x = f conv4\n"
+				   "kernel loss_back e d x = b conv4\n" BACKWARD UPDATE},
+	{"start_received", WEIGHTS "step\n" INPUT FORWARD "kernel scale h d = f conv4\n"
+				   "kernel mean i h = f conv4\n"
+				   "kernel deviation j h = f conv4\n"
+				   "receive e = c conv4\n" BACKWARD UPDATE},
+	{"evaluations", WEIGHTS "step\n" INPUT "conv x w1 A = -\n"
+				"conv A w2 B = -\n"
+				"conv B w3 C = -\n"
+				"conv C w4 D = -\n"
+				"down D 4096 = -\n" FORWARD LOSS SEED BACKWARD UPDATE},
+	{"group_modules", "%net.one up w1\n"
+			  "%net.one up b1 256\n"
+			  "%net.two up w2\n"
+			  "%net.three up w3\n"
+			  "%net.four up w4\n"
+			  "step\n" INPUT "conv x w1 a = f net.one\n"
+			  "kernel shift h a b1 t = f net.one\n"
+			  "conv h w2 b = f net.two\n"
+			  "conv b w3 c = f net.three\n"
+			  "conv c w4 d = f net.four\n"
+			  "kernel loss l d x = f net.four\n"
+			  "kernel fill s = b net.four\n"
+			  "kernel loss_back e d x s = b net.four\n"
+			  "wgrad c e g4 = b net.four\n"
+			  "dgrad w4 e f = b net.four\n"
+			  "wgrad b f g3 = b net.three\n"
+			  "dgrad w3 f e = b net.three\n"
+			  "wgrad h e g2 = b net.two\n"
+			  "dgrad w2 e f = b net.two\n"
+			  "kernel shift_back p f q = b net.one\n"
+			  "wgrad x f g1 = b net.one\n"
+			  "kernel sgd_update b1 q mb = u net.one\n"
+			  "kernel sgd_update w1 g1 m1 = u net.one\n"
+			  "kernel sgd_update w2 g2 m2 = u net.two\n"
+			  "kernel sgd_update w3 g3 m3 = u net.three\n"
+			  "kernel sgd_update w4 g4 m4 = u net.four\n"},
 	{"touch_state",
 		WEIGHTS "up s1 256\n"
 			"module s1 net.norm\n"
 			"module n1 net.norm\n"
-			"step\n" INPUT
-			"conv x w1 a = f conv1\n"
+			"step\n" INPUT "conv x w1 a = f conv1\n"
 			"kernel count n1 = f net.norm\n"
 			"kernel statistics t a = f net.norm\n"
 			"kernel normalize h a t s1 = f net.norm\n"
 			"conv h w2 b = f conv2\n"
 			"conv b w3 c = f conv3\n"
-			"conv c w4 d = f conv4\n" LOSS SEED
-			"wgrad c e g4 = b conv4\n"
+			"conv c w4 d = f conv4\n" LOSS SEED "wgrad c e g4 = b conv4\n"
 			"dgrad w4 e f = b conv4\n"
 			"wgrad b f g3 = b conv3\n"
 			"dgrad w3 f e = b conv3\n"
@@ -123,156 +117,128 @@ static const struct {
 			"kernel normalize_back f t s1 gs = b net.norm\n"
 			"wgrad x f g1 = b conv1\n" UPDATE "kernel sgd_update s1 gs ms = u net.norm\n"},
 	{"touch_partner",
-		WEIGHTS "step\n" INPUT FORWARD LOSS SEED BACKWARD
-			"kernel sgd_update w2 g2 m2 = u conv2\n"
+		WEIGHTS "step\n" INPUT FORWARD LOSS SEED BACKWARD "kernel sgd_update w2 g2 m2 = u conv2\n"
 			"kernel sgd_update w3 g3 m3 = u conv3\n"
 			"kernel sgd_update w4 g4 m4 = u conv4\n"},
-	{"touch_reduction",
-		WEIGHTS "step\n" INPUT FORWARD LOSS SEED
-			"wgrad c e g4 = b conv4\n"
-			"dgrad w4 e f = b conv4\n"
-			"wgrad b f g3 = b conv3\n"
-			"dgrad w3 f e = b conv3\n"
-			"kernel reduce_kernel q f = b conv3\n"
-			"wgrad a e g2 = b conv2\n"
-			"dgrad w2 e f = b conv2\n"
-			"wgrad x f g1 = b conv1\n" UPDATE},
-	{"outside_exchanges",
-		WEIGHTS "step\n" INPUT
-			"kernel pack q n = -\n"
-			"reduce q q 4096 = c\n"
-			"kernel unpack n q = -\n" FORWARD LOSS SEED BACKWARD UPDATE},
-	{"turn_thread",
-		"up w1\n"
-		"up w2\n"
-		"step\n" INPUT
-		"conv x w1 a = f conv1\n"
-		"kernel fill z = f conv2\n"
-		"conv a w2 b = f conv2\n"
-		"kernel loss l b x = f conv2\n"
-		"kernel fill s = b conv2\n"
-		"@2 kernel loss_back e b x s = b conv2\n"
-		"@2 wgrad a e g2 = b conv2\n"
-		"@2 dgrad w2 e f = b conv2\n"
-		"@2 wgrad x f g1 = b conv1\n"
-		"kernel sgd_update w1 g1 m1 = u conv1\n"
-		"kernel sgd_update w2 g2 m2 = u conv2\n"},
-	{"forward_source",
-		WEIGHTS "step\n" INPUT
-			"conv x w1 a = f conv1\n"
+	{"touch_reduction", WEIGHTS "step\n" INPUT FORWARD LOSS SEED "wgrad c e g4 = b conv4\n"
+				    "dgrad w4 e f = b conv4\n"
+				    "wgrad b f g3 = b conv3\n"
+				    "dgrad w3 f e = b conv3\n"
+				    "kernel reduce_kernel q f = b conv3\n"
+				    "wgrad a e g2 = b conv2\n"
+				    "dgrad w2 e f = b conv2\n"
+				    "wgrad x f g1 = b conv1\n" UPDATE},
+	{"outside_exchanges", WEIGHTS "step\n" INPUT "kernel pack q n = -\n"
+				      "reduce q q 4096 = c\n"
+				      "kernel unpack n q = -\n" FORWARD LOSS SEED BACKWARD UPDATE},
+	{"turn_thread", "up w1\n"
+			"up w2\n"
+			"step\n" INPUT "conv x w1 a = f conv1\n"
+			"kernel fill z = f conv2\n"
 			"conv a w2 b = f conv2\n"
-			"act a h = f conv1\n"
-			"conv b w3 c = f conv3\n"
-			"conv c w4 d = f conv4\n" BACKWARD LIBRARY_UPDATE},
-	{"backward_unmatched",
-		WEIGHTS "step\n" INPUT
-			"conv x w1 a = f conv1\n"
-			"drop a h = f dropout1\n"
-			"conv h w2 b = f conv2\n"
-			"conv b w3 c = f conv3\n"
-			"conv c w4 d = f conv4\n"
-			"wgrad c e g4 = b conv4\n"
-			"dgrad w4 e f = b conv4\n"
-			"wgrad b f g3 = b conv3\n"
-			"dgrad w3 f e = b conv3\n"
-			"wgrad h e g2 = b conv2\n"
-			"undrop q f = b dropout1\n"
-			"wgrad x f g1 = b conv1\n" LIBRARY_UPDATE},
-	{"updated_rows",
-		"kernel fill w1\n"
-		"kernel fill w2\n"
-		"kernel fill w3\n"
-		"kernel fill w4\n"
-		"kernel fill b1\n"
-		"step\n" INPUT
-		"conv x w1 a = f conv1\n"
-		"kernel shift h a b1 t = f layer1\n"
-		"conv h w2 b = f conv2\n"
-		"conv b w3 c = f conv3\n"
-		"conv c w4 d = f conv4\n" LOSS SEED
-		"wgrad c e g4 = b conv4\n"
-		"dgrad w4 e f = b conv4\n"
-		"wgrad b f g3 = b conv3\n"
-		"dgrad w3 f e = b conv3\n"
-		"wgrad h e g2 = b conv2\n"
-		"dgrad w2 e f = b conv2\n"
-		"kernel shift_back gb f = b layer1\n"
-		"wgrad x f g1 = b conv1\n"
-		"kernel sgd_update w1 b1 w2 w3 w4 _ g1 gb g2 g3 g4 = u conv1\n"},
-	{"turn_lone",
-		"up w1\n"
-		"step\n" INPUT
-		"conv x w1 a = f conv1\n"
-		"kernel loss l a x = f conv1\n"
-		"kernel fill s = b conv1\n"
-		"kernel loss_back e a x s = b conv1\n"
-		"wgrad x e g1 = b conv1\n"
-		"kernel sgd_update w1 g1 m1 = u conv1\n"},
-	{"start_seed",
-		WEIGHTS "step\n" INPUT FORWARD
-			"kernel scale h d = f conv4\n"
-			"kernel mean i h = f conv4\n"
-			"kernel deviation j h = f conv4\n"
-			"kernel fill s = b conv4\n"
-			"kernel deviation_back e j s = b conv4\n" BACKWARD UPDATE},
-	{"start_returned",
-		WEIGHTS "step\n" INPUT FORWARD
-			"down d 4096 = f conv4\n"
-			"up e 2048 = h\n"
-			"kernel square e q = b conv4\n"
-			"kernel square e q = b conv4\n"
-			"kernel square e q = b conv4\n"
-			"kernel square e q = b conv4\n" BACKWARD UPDATE},
-	{"gradient_state",
-		WEIGHTS "up b1 256\n"
-			"step\n" INPUT
-			"conv x w1 a = f conv1\n"
-			"kernel shift h a b1 t = f layer1\n"
-			"conv h w2 b = f conv2\n"
-			"conv b w3 c = f conv3\n"
-			"conv c w4 d = f conv4\n" LOSS SEED
-			"wgrad c e g4 = b conv4\n"
-			"dgrad w4 e f = b conv4\n"
-			"wgrad b f g3 = b conv3\n"
-			"dgrad w3 f e = b conv3\n"
-			"wgrad h e g2 = b conv2\n"
-			"dgrad w2 e f = b conv2\n"
-			"kernel shift_back gb f = b layer1\n"
-			"wgrad x f g1 = b conv1\n"
-			"kernel adam_mean m1 g1 = u\n"
-			"kernel adam_mean m2 g2 = u\n"
-			"kernel adam_mean m3 g3 = u\n"
-			"kernel adam_mean m4 g4 = u\n"
-			"kernel adam_mean mb gb = u\n"
-			"kernel adam_update w1 m1 = u conv1\n"
-			"kernel adam_update w2 m2 = u conv2\n"
-			"kernel adam_update w3 m3 = u conv3\n"
-			"kernel adam_update w4 m4 = u conv4\n"
-			"kernel adam_update b1 mb = u layer1\n"},
-	{"touch_previous",
-		WEIGHTS "step\n" INPUT FORWARD LOSS SEED
-			"wgrad c e g4 = b conv4\n"
-			"dgrad w4 e f = b conv4\n"
-			"wgrad b f g3 = b conv3\n"
-			"dgrad w3 f e = b conv3\n"
-			"kernel count q = b conv3\n"
-			"wgrad a e g2 = b conv2\n"
-			"dgrad w2 e f = b conv2\n"
-			"wgrad x f g1 = b conv1\n" UPDATE},
-	{"touch_copy",
-		WEIGHTS "step\n" INPUT
-			"conv x w1 a = f conv1\n"
-			"conv a w2 b = f conv2\n"
-			"kernel copy_kernel h b = f conv3\n"
-			"conv h w3 c = f conv3\n"
-			"conv c w4 d = f conv4\n" LOSS SEED
-			"wgrad c e g4 = b conv4\n"
-			"dgrad w4 e f = b conv4\n"
-			"wgrad h f g3 = b conv3\n"
-			"dgrad w3 f e = b conv3\n"
-			"wgrad a e g2 = b conv2\n"
-			"dgrad w2 e f = b conv2\n"
-			"wgrad x f g1 = b conv1\n" UPDATE},
+			"kernel loss l b x = f conv2\n"
+			"kernel fill s = b conv2\n"
+			"@2 kernel loss_back e b x s = b conv2\n"
+			"@2 wgrad a e g2 = b conv2\n"
+			"@2 dgrad w2 e f = b conv2\n"
+			"@2 wgrad x f g1 = b conv1\n"
+			"kernel sgd_update w1 g1 m1 = u conv1\n"
+			"kernel sgd_update w2 g2 m2 = u conv2\n"},
+	{"forward_source", WEIGHTS "step\n" INPUT "conv x w1 a = f conv1\n"
+				   "conv a w2 b = f conv2\n"
+				   "act a h = f conv1\n"
+				   "conv b w3 c = f conv3\n"
+				   "conv c w4 d = f conv4\n" BACKWARD LIBRARY_UPDATE},
+	{"backward_unmatched", WEIGHTS "step\n" INPUT "conv x w1 a = f conv1\n"
+				       "drop a h = f dropout1\n"
+				       "conv h w2 b = f conv2\n"
+				       "conv b w3 c = f conv3\n"
+				       "conv c w4 d = f conv4\n"
+				       "wgrad c e g4 = b conv4\n"
+				       "dgrad w4 e f = b conv4\n"
+				       "wgrad b f g3 = b conv3\n"
+				       "dgrad w3 f e = b conv3\n"
+				       "wgrad h e g2 = b conv2\n"
+				       "undrop q f = b dropout1\n"
+				       "wgrad x f g1 = b conv1\n" LIBRARY_UPDATE},
+	{"updated_rows", "kernel fill w1\n"
+			 "kernel fill w2\n"
+			 "kernel fill w3\n"
+			 "kernel fill w4\n"
+			 "kernel fill b1\n"
+			 "step\n" INPUT "conv x w1 a = f conv1\n"
+			 "kernel shift h a b1 t = f layer1\n"
+			 "conv h w2 b = f conv2\n"
+			 "conv b w3 c = f conv3\n"
+			 "conv c w4 d = f conv4\n" LOSS SEED "wgrad c e g4 = b conv4\n"
+			 "dgrad w4 e f = b conv4\n"
+			 "wgrad b f g3 = b conv3\n"
+			 "dgrad w3 f e = b conv3\n"
+			 "wgrad h e g2 = b conv2\n"
+			 "dgrad w2 e f = b conv2\n"
+			 "kernel shift_back gb f = b layer1\n"
+			 "wgrad x f g1 = b conv1\n"
+			 "kernel sgd_update w1 b1 w2 w3 w4 _ g1 gb g2 g3 g4 = u conv1\n"},
+	{"turn_lone", "up w1\n"
+		      "step\n" INPUT "conv x w1 a = f conv1\n"
+		      "kernel loss l a x = f conv1\n"
+		      "kernel fill s = b conv1\n"
+		      "kernel loss_back e a x s = b conv1\n"
+		      "wgrad x e g1 = b conv1\n"
+		      "kernel sgd_update w1 g1 m1 = u conv1\n"},
+	{"start_seed", WEIGHTS "step\n" INPUT FORWARD "kernel scale h d = f conv4\n"
+			       "kernel mean i h = f conv4\n"
+			       "kernel deviation j h = f conv4\n"
+			       "kernel fill s = b conv4\n"
+			       "kernel deviation_back e j s = b conv4\n" BACKWARD UPDATE},
+	{"start_returned", WEIGHTS "step\n" INPUT FORWARD "down d 4096 = f conv4\n"
+				   "up e 2048 = h\n"
+				   "kernel square e q = b conv4\n"
+				   "kernel square e q = b conv4\n"
+				   "kernel square e q = b conv4\n"
+				   "kernel square e q = b conv4\n" BACKWARD UPDATE},
+	{"gradient_state", WEIGHTS "up b1 256\n"
+				   "step\n" INPUT "conv x w1 a = f conv1\n"
+				   "kernel shift h a b1 t = f layer1\n"
+				   "conv h w2 b = f conv2\n"
+				   "conv b w3 c = f conv3\n"
+				   "conv c w4 d = f conv4\n" LOSS SEED "wgrad c e g4 = b conv4\n"
+				   "dgrad w4 e f = b conv4\n"
+				   "wgrad b f g3 = b conv3\n"
+				   "dgrad w3 f e = b conv3\n"
+				   "wgrad h e g2 = b conv2\n"
+				   "dgrad w2 e f = b conv2\n"
+				   "kernel shift_back gb f = b layer1\n"
+				   "wgrad x f g1 = b conv1\n"
+				   "kernel adam_mean m1 g1 = u\n"
+				   "kernel adam_mean m2 g2 = u\n"
+				   "kernel adam_mean m3 g3 = u\n"
+				   "kernel adam_mean m4 g4 = u\n"
+				   "kernel adam_mean mb gb = u\n"
+				   "kernel adam_update w1 m1 = u conv1\n"
+				   "kernel adam_update w2 m2 = u conv2\n"
+				   "kernel adam_update w3 m3 = u conv3\n"
+				   "kernel adam_update w4 m4 = u conv4\n"
+				   "kernel adam_update b1 mb = u layer1\n"},
+	{"touch_previous", WEIGHTS "step\n" INPUT FORWARD LOSS SEED "wgrad c e g4 = b conv4\n"
+				   "dgrad w4 e f = b conv4\n"
+				   "wgrad b f g3 = b conv3\n"
+				   "dgrad w3 f e = b conv3\n"
+				   "kernel count q = b conv3\n"
+				   "wgrad a e g2 = b conv2\n"
+				   "dgrad w2 e f = b conv2\n"
+				   "wgrad x f g1 = b conv1\n" UPDATE},
+	{"touch_copy", WEIGHTS "step\n" INPUT "conv x w1 a = f conv1\n"
+			       "conv a w2 b = f conv2\n"
+			       "kernel copy_kernel h b = f conv3\n"
+			       "conv h w3 c = f conv3\n"
+			       "conv c w4 d = f conv4\n" LOSS SEED "wgrad c e g4 = b conv4\n"
+			       "dgrad w4 e f = b conv4\n"
+			       "wgrad h f g3 = b conv3\n"
+			       "dgrad w3 f e = b conv3\n"
+			       "wgrad a e g2 = b conv2\n"
+			       "dgrad w2 e f = b conv2\n"
+			       "wgrad x f g1 = b conv1\n" UPDATE},
 };
 
 int main(int argument_count, char **arguments)
