@@ -239,6 +239,30 @@ static const struct {
 			       "wgrad a e g2 = b conv2\n"
 			       "dgrad w2 e f = b conv2\n"
 			       "wgrad x f g1 = b conv1\n" UPDATE},
+	{"COPY_NEAR", /* of two copies one is far from its product */
+		WEIGHTS "step\n" INPUT "conv x w1 a = f conv1\n"
+			"kernel copy_kernel i a = f conv1\n"
+			"kernel count a = f conv1\n"
+			"kernel count a = f conv1\n"
+			"kernel count a = f conv1\n"
+			"kernel count a = f conv1\n"
+			"kernel count a = f conv1\n"
+			"kernel count a = f conv1\n"
+			"kernel count a = f conv1\n"
+			"conv i w2 b = f conv2\n"
+			"kernel copy_kernel h b = f conv3\n"
+			"kernel count b = f conv2\n"
+			"kernel count b = f conv2\n"
+			"kernel count b = f conv2\n"
+			"conv h w3 c = f conv3\n"
+			"conv c w4 d = f conv4\n" LOSS SEED
+			"wgrad c e g4 = b conv4\n"
+			"dgrad w4 e f = b conv4\n"
+			"wgrad h f g3 = b conv3\n"
+			"dgrad w3 f e = b conv3\n"
+			"wgrad i e g2 = b conv2\n"
+			"dgrad w2 e f = b conv2\n"
+			"wgrad x f g1 = b conv1\n" UPDATE},
 };
 
 int main(int argument_count, char **arguments)
