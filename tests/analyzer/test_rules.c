@@ -263,6 +263,18 @@ static const struct {
 			"wgrad i e g2 = b conv2\n"
 			"dgrad w2 e f = b conv2\n"
 			"wgrad x f g1 = b conv1\n" UPDATE},
+	{"SIBLING_NEAR", /* with other work between the two */
+		WEIGHTS "step\n" INPUT FORWARD LOSS SEED
+			"wgrad c e g4 = b conv4\n"
+			"dgrad w4 e f = b conv4\n"
+			"wgrad b f g3 = b conv3\n"
+			"dgrad w3 f e = b conv3\n"
+			"kernel count q = b conv3\n"
+			"kernel count q = b conv3\n"
+			"kernel reduce_kernel r f = b conv3\n"
+			"wgrad a e g2 = b conv2\n"
+			"dgrad w2 e f = b conv2\n"
+			"wgrad x f g1 = b conv1\n" UPDATE},
 };
 
 int main(int argument_count, char **arguments)
