@@ -157,10 +157,11 @@ pmh_nvtx_name pmh_nvtx_name_of_wide(unsigned domain, uint32_t color, const wchar
 /* ---- handles ---- */
 
 /*
- * XLA registers the text of each instruction that it compiles, of which few are launched, so a text takes a slot when a
- * range has it. Until then it is here, in memory that is mapped with the first and filled from its start.
+ * XLA registers the text of each instruction that it compiles, of which few are launched, so a text takes a
+ * slot when a range has it. Until then it is here, in memory that is mapped with the first and filled from
+ * its start: what is not filled takes none.
  */
-#define REGISTERED_BYTES (16u << 20)
+#define REGISTERED_BYTES (128u << 20)
 #define REGISTERED_MARK 0x67657270u
 
 struct registered {
@@ -193,6 +194,16 @@ static struct registered *room_for(size_t text_bytes)
 	return (struct registered *)(memory + registered_bytes - bytes);
 }
 
+/* What has no room any more takes no name from ranges, but for XLA's programs, which launches are in. */
+static pmh_nvtx_name beyond(const struct wanted *w)
+{
+	if (w->text_bytes && strncmp(w->text, "XlaModule:", 10) == 0)
+		return name_of(w);
+	if (w->text_bytes)
+		pmh_lose(PM_LOSS_RANGES, 1);
+	return 0;
+}
+
 static const struct nvtx_string *register_text(unsigned domain, const char *text, size_t text_bytes)
 {
 	const int saved_errno = errno;
@@ -205,7 +216,7 @@ static const struct nvtx_string *register_text(unsigned domain, const char *text
 	}
 	errno = saved_errno;
 	if (!r)
-		return &names[name_of(&(struct wanted){text, text_bytes, domain, 0})];
+		return &names[beyond(&(struct wanted){text, text_bytes, domain, 0})];
 	r->domain = (uint16_t)domain;
 	memcpy(r->text, text, text_bytes + 1);
 	r->mark = REGISTERED_MARK;

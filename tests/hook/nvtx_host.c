@@ -34,8 +34,9 @@ static void xla(void)
 	struct attributes program = {3, 48, 0, 0, 0, 0, 0, 0, 3, NULL};
 	char text[120];
 
-	for (unsigned i = 0; i < 20000; i++) {
-		snprintf(text, sizeof text, "add.%u.clone = f32[] add(a, b) # no. x%u", i, i);
+	for (unsigned i = 0; i < 2000000; i++) {
+		snprintf(text, sizeof text,
+			"Thunk:#name=x,hlo_op=input_reduce_transpose_fusion_of_a_long_name.%u.clone.1#", i);
 		nvtx_register(NULL, text);
 	}
 	program.message = nvtx_register(NULL, "XlaModule:#hlo_module=jit_step,program_id=29#");
