@@ -81,6 +81,16 @@ static bool creates(const char *name)
 	return begins_with_any(name, operators);
 }
 
+/* Operators that compute nothing. */
+static bool moves(const char *name)
+{
+	static const char *const operators[] = {"aten::cat", "aten::_cat", "aten::stack", "aten::flatten",
+		"aten::unflatten", "aten::copy_", "aten::clone", "aten::to", "aten::_to_copy",
+		"aten::contiguous", NULL};
+
+	return begins_with_any(name, operators);
+}
+
 static void add_owner(struct framework *f, const char *module)
 {
 	if (module)
@@ -341,6 +351,7 @@ struct framework_word framework_word_in(const struct framework *framework, uint3
 	word.owns = owns(framework, word.module);
 	word.weighs = takes_weights(word.says) || is_product(word.says);
 	word.creates = creates(word.says);
+	word.moves = moves(word.says);
 	word.in_place = word.says && *word.says && word.says[strlen(word.says) - 1] == '_';
 	word.shard = shard_of(framework, range);
 	word.compiled = is_compiled(word.says) || (word.origin != TIMELINE_NO_RANGE &&

@@ -41,6 +41,8 @@ struct framework_word {
 	bool owns;          /* the module has parameters of its own, as far as is known */
 	bool weighs;        /* the operator is one that passes are made of, as a product or a norm */
 	bool creates;  /* the operator makes a tensor of none (aten::arange): it never records gradients */
+	bool moves;    /* the operator only moves data, as DDP's broadcasts of buffers need it
+			  (aten::flatten_dense_tensors) */
 	bool in_place; /* the operator changes what it is given (aten::_foreach_lerp_) */
 	enum framework_shard shard;
 	bool settled; /* the place is that of the call itself, whatever is around it: as XLA has compiled it

@@ -147,7 +147,7 @@ static void cut_figures(
 	while (steps->tail_count) {
 		const struct framework_word word = framework_word(framework, calls[steps->tail_count - 1]);
 
-		if (word.in_place || !framework_is_within(pass.module, word.module))
+		if (word.in_place || word.moves || !framework_is_within(pass.module, word.module))
 			return;
 		steps->tail_count--;
 	}

@@ -196,10 +196,11 @@ static enum layer_pass pass_of(const struct asking *a, uint32_t step)
 			return LAYER_AFTER;
 		if (!word->module && is_first_gradient(a, step))
 			return LAYER_BACKWARD;
-		if (!a->evaluates[step] && ((a->before[step] == IN_FORWARD &&
-						    (a->behind[step] == IN_FORWARD || a->ahead[step])) ||
-						   (word->creates && a->before[step] == IN_FORWARD) ||
-						   ((word->creates || !word->in_place) && leads(a, step))))
+		if (!a->evaluates[step] &&
+			((a->before[step] == IN_FORWARD &&
+				 (a->behind[step] == IN_FORWARD || a->ahead[step])) ||
+				(word->creates && a->before[step] == IN_FORWARD) ||
+				((word->creates || (!word->in_place && !word->moves)) && leads(a, step))))
 			return LAYER_FORWARD;
 		return a->goes_back || !word->module ? LAYER_EVALUATION : LAYER_FORWARD;
 	case FRAMEWORK_AGAIN:

@@ -65,7 +65,8 @@ static const struct row eager_rows[] = {
 	USER("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"),
 	{MAIN, LAUNCHES, 0, NULL, NULL, NONE, OTHER},
 	{MAIN, END, 0, NULL, NULL, NONE, OTHER},
-	OPERATOR("aten::to", NULL, 1, OTHER), /* prepares, outside of the model */
+	OPERATOR("aten::to", NULL, 1, OTHER),                        /* prepares, outside of the model */
+	OPERATOR("aten::flatten_dense_tensors", "net", NONE, OTHER), /* DDP's buffers */
 	OPERATOR("aten::arange", "net", NONE, FORWARD("net.0")),
 	OPERATOR("aten::mul", "net", 1, FORWARD("net.0")), /* prepares, in the model */
 	OPERATOR("aten::linear", "net.0", 1, FORWARD("net.0")),
