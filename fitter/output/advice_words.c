@@ -160,7 +160,7 @@ static const char *how_sure(const struct advice_print *p, struct arena *arena)
 		p->cluster);
 }
 
-/* Of all that was tried, what lacks least, and the most micro-batches of a pipeline. */
+/* Of all that was tried, what needs least of a GPU, and the most micro-batches of a pipeline. */
 static const struct advice_way *nearest_to_fit(const struct advice *a, size_t *gpus, size_t *micro_batches)
 {
 	const struct advice_way *nearest = NULL;
@@ -173,7 +173,7 @@ static const struct advice_way *nearest_to_fit(const struct advice *a, size_t *g
 		if (!way->choice.possible || way->choice.fits)
 			continue;
 		*micro_batches = way->choice.tried > *micro_batches ? way->choice.tried : *micro_batches;
-		if (nearest && nearest->choice.lacks <= way->choice.lacks)
+		if (nearest && nearest->choice.memory <= way->choice.memory)
 			continue;
 		nearest = way;
 		*gpus = row->gpus;

@@ -44,8 +44,8 @@ static const struct {
 
 /* What some constants make of a split's rows. */
 struct outcome {
-	double score;                 /* sum */
-	size_t rows, validated, held; /* held: of the validated */
+	double score;      /* sum */
+	size_t rows, held; /* validated or not */
 };
 
 struct split {
@@ -94,9 +94,7 @@ static struct outcome measure(struct split *s, const struct committee_constants 
 			continue;
 		outcome.rows++;
 		outcome.score += interval_score(&answer, s->ask[k].time);
-		outcome.validated += !answer.untried;
-		outcome.held +=
-			!answer.untried && s->ask[k].time >= answer.low && s->ask[k].time <= answer.high;
+		outcome.held += s->ask[k].time >= answer.low && s->ask[k].time <= answer.high;
 	}
 	return outcome;
 }
@@ -149,7 +147,6 @@ static struct outcome sum(size_t first, size_t end, size_t c, size_t f)
 
 		all.score += one->score;
 		all.rows += one->rows;
-		all.validated += one->validated;
 		all.held += one->held;
 	}
 	return all;
@@ -157,7 +154,7 @@ static struct outcome sum(size_t first, size_t end, size_t c, size_t f)
 
 static bool is_held(const struct outcome *o)
 {
-	return (double)o->held >= HELD * (double)o->validated;
+	return (double)o->held >= HELD * (double)o->rows;
 }
 
 enum left { LEFT_NONE, LEFT_TABLE, LEFT_SOURCE };
@@ -214,8 +211,8 @@ static size_t held_pairs(size_t c, size_t f, size_t *pairs)
 
 		end = pair_end(first);
 		o = sum(first, end, c, f);
-		*pairs += o.validated > 0;
-		held += o.validated > 0 && is_held(&o);
+		*pairs += o.rows > 0;
+		held += o.rows > 0 && is_held(&o);
 	}
 	return held;
 }
@@ -280,9 +277,9 @@ static void print_left_out(enum left by, const char *what)
 
 		end = pair_end(first);
 		o = sum(first, end, CONSTANTS, 0);
-		if (o.validated && !is_held(&o))
+		if (o.rows && !is_held(&o))
 			printf(" %s %s (%zu of %zu),", splits[first].table, splits[first].question, o.held,
-				o.validated);
+				o.rows);
 	}
 	printf("\n");
 }

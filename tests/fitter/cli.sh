@@ -126,7 +126,7 @@ grep -q '^line,size,gpus,kind,predicted,low,high,measured,extrapolated,unseen$' 
 grep -q '^4,4,1,huge,,,,,,kind$' predicted.csv || complain "unseen as CSV: $(cat predicted.csv)"
 grep -q '^5,4,7,small,.*,gpus,$' predicted.csv || complain "extrapolated as CSV: $(cat predicted.csv)"
 expect 0 '"interval":.*"residuals"' pmfit predict --json model.json planned.csv
-grep -q '"sentences":.*rows; times in ms; .*"Intervals: 95%, from the residuals' output || complain "predict: no sentences as JSON"
+grep -q '"sentences":.*rows; times in ms; .*"Intervals: 95%, of a run, from the residuals' output || complain "predict: no sentences as JSON"
 pmfit fit -q -d columns.txt --seeds 1 --bootstrap 20 -o sampled.json table.csv >/dev/null
 expect 0 'from 20 bootstrap values and the residuals' pmfit predict sampled.json planned.csv
 expect 0 '^  all  *200 .* 1\.0000$' pmfit predict -q model.json table.csv
