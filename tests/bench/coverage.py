@@ -58,7 +58,7 @@ def repro():
         for k, row in enumerate(rows):
             key = (row["gpus"], row["nodes"], row[batch], row[time])
             try:
-                if min(map(float, key)) > 0:
+                if all(0 < number < math.inf for number in map(float, key)):
                     found[name][key] = key
             except ValueError:
                 pass
