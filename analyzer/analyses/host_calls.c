@@ -222,10 +222,12 @@ static void add_typical_outside(struct search *search, double ns, bool copy)
 		return;
 	}
 	outside->typical_ns += ns;
-	if (search->computed <= search->used)
+	if (search->computed <= search->used) {
 		outside->lead_ns += ns;
-	else if (copy)
+		outside->lead_launch_ns += copy ? 0 : ns;
+	} else if (copy) {
 		outside->copy_ns += ns;
+	}
 }
 
 /* Idle time in no call, of the thread whose call ends it; -1: there is none. */
@@ -382,6 +384,7 @@ void host_calls_find(
 		list->outside_ns += list->outside_each_ns[i] / (double)count;
 	list->outside.typical_ns /= typical;
 	list->outside.lead_ns /= typical;
+	list->outside.lead_launch_ns /= typical;
 	list->outside.copy_ns /= typical;
 	if (step->outlier_count)
 		list->outside.outlier_ns /= (double)step->outlier_count;

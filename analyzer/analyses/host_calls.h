@@ -32,9 +32,11 @@ struct host_call {
 /* A device's idle time in no call of its host, of a typical iteration, without PHASE_IDLE_QUEUE. */
 struct host_idle {
 	double typical_ns;
-	double lead_ns;    /* before the iteration's first computation */
-	double copy_ns;    /* after it, and ended by a copy of input: the host had no batch to copy */
-	double outlier_ns; /* typical_ns of an outlier (step.h), mean; 0: there is none */
+	double lead_ns;        /* before the iteration's first computation */
+	double lead_launch_ns; /* of that, ended by another call than a copy of input: nothing is waited for
+				  but launches */
+	double copy_ns;        /* after it, and ended by a copy of input: the host had no batch to copy */
+	double outlier_ns;     /* typical_ns of an outlier (step.h), mean; 0: there is none */
 };
 
 /* Of one worker. Without calls where the recording has none. */

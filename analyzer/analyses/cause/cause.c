@@ -182,11 +182,19 @@ static bool is_waited_for(struct cause_search *search)
 static void look_at_host(struct cause_search *search)
 {
 	const struct cause_measure *own = search->own, *peer = search->peer;
+	double launch_ns;
 
 	search->lead_ns = own->lead.median - peer->lead.median - cause_slow_copying(search);
 	search->late_ns = own->host.median - peer->host.median;
 	search->own_calls = search->calls ? &search->calls[search->worker] : NULL;
 	search->peer_calls = search->calls ? &search->calls[peer - search->measures] : NULL;
+	if (!search->calls || !(own->h2d.median > 0))
+		return;
+	/* After the batch has been copied the first computation waits for its launch. */
+	launch_ns = fmax(
+		0, search->own_calls->outside.lead_launch_ns - search->peer_calls->outside.lead_launch_ns);
+	search->lead_ns -= launch_ns;
+	search->late_ns += launch_ns;
 }
 
 static void search_worker(struct cause_search *search)
