@@ -97,7 +97,7 @@ file == 2 {
 		next
 	add("trace layer " rank " " device " forward " p, $column[2, "forward_ns"] / 1000)
 	add("trace layer " rank " " device " backward " p, $column[2, "backward_ns"] / 1000)
-	add("trace layer " rank " " device " communication " p, $column[2, "communication_ns"] / 1000)
+	add("trace layer " rank " " device " communication " p, ($column[2, "communication_ns"] + $column[2, "wait_ns"]) / 1000)
 	devices[rank, device]
 }
 

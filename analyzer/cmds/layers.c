@@ -19,7 +19,7 @@ static void print_iterations(struct run *run, FILE *out)
 
 	struct csv_line line = {.out = out};
 
-	fputs("rank,device,iteration,kind,layer,forward_ns,backward_ns,communication_ns,update_ns\n", out);
+	fputs("rank,device,iteration,kind,layer,forward_ns,backward_ns,communication_ns,update_ns,wait_ns\n", out);
 	for (size_t w = 0; w < analysis->worker_count; w++) {
 		const struct analysis_worker *worker = &analysis->workers[w];
 		const struct layer_list *layers = &worker->layers;
@@ -40,9 +40,9 @@ static void print_iterations(struct run *run, FILE *out)
 					report_iteration_kinds[worker->iterations.items[i].kind]);
 				line.begun = true;
 				csv_put(&line, titles[l]);
-				fprintf(out, ",%.0f,%.0f,%.0f,%.0f", times[PHASE_LAYER_FORWARD],
+				fprintf(out, ",%.0f,%.0f,%.0f,%.0f,%.0f", times[PHASE_LAYER_FORWARD],
 					times[PHASE_LAYER_BACKWARD], times[PHASE_LAYER_COMMUNICATION],
-					times[PHASE_LAYER_UPDATE]);
+					times[PHASE_LAYER_UPDATE], times[PHASE_LAYER_WAIT]);
 				csv_end(&line);
 			}
 	}

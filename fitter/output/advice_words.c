@@ -386,7 +386,7 @@ void advice_assumptions(const struct advice_print *p, struct arena *arena, const
 		sentences[count++] = arena_format(
 			arena, "Batch: %g samples on each GPU, so that the whole batch grows.", a->run.batch);
 	sentences[count++] = arena_format(arena,
-		"Per-GPU overhead outside layers: %s of an iteration (%.1f%%): input, copies, launches, waiting.",
+		"Per-GPU overhead outside layers: %s of an iteration (%.1f%%).",
 		print_time(arena, a->run.other), 100 * a->run.other / a->run.iteration);
 	sentences[count++] = layers(a, arena);
 	sentences[count++] = held(a, arena);

@@ -55,7 +55,7 @@ grep -q "^cupti: $scaled" compare.text && grep -q '^plain: Device: modelled NVID
 	grep -q '^Warning: device times are scaled by 1 to 50:' compare.text || complain "compare"
 "$bin/pmanalyze" report cupti plain | grep -q "^cupti: $scaled" || complain "report of two runs"
 "$bin/pmanalyze" html -o page.html cupti >/dev/null
-grep -q 'Device: modelled NVIDIA A100-SXM4-40GB, times x 50' page.html || complain "html"
+grep -q '<strong>modelled NVIDIA A100-SXM4-40GB, times x 50</strong>' page.html || complain "html"
 for run in cupti:true plain:false; do
 	"$bin/pmanalyze" roofline --json ${run%:*} >${run%:*}.roof
 	python3 -c 'import json, sys

@@ -72,7 +72,7 @@ CASES = [
     ("the profiler's own word for it", on(2, "forward", frame("Python GC", 9000, "user_annotation")), {},
      ["Straggler rank 2: the host pauses: garbage collection", "Python GC"], NEVER, "Strong"),
     ("garbage collection in turn", lambda rank, step: [("forward", frame(COLLECT, 40000))] if step * 7 % 4 == rank else [], {},
-     ["none is late persistently", "garbage collection", "gc.disable()"], NEVER, "Likely"),
+     ["no persistent straggler", "garbage collection", "gc.disable()"], NEVER, "Likely"),
     ("garbage collection on all ranks", lambda rank, step: [("forward", frame(COLLECT, 9000))], {},
      ["The hosts pause: garbage collection", "gc.disable()"], NEVER, "Strong"),
     ("a pause that nothing names", on(2, "forward", host(9000)), {},

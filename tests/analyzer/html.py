@@ -234,7 +234,7 @@ def check_flame(name):
     for row, _, wide, text in boxes:
         layer = layers.get(text.split(":")[0])
         if row == 17 and layer and layer["update_ns"] is not None:
-            expected = sum(layer[key] or 0 for key in ("forward_ns", "backward_ns", "communication_ns", "update_ns"))
+            expected = sum(layer[key] or 0 for key in ("forward_ns", "backward_ns", "communication_ns", "update_ns", "wait_ns"))
             near(name, f"the box of {layer['layer']}", wide, 100 * expected / sum(kernel["time_ns"] for kernel in kernels["kernels"]), 0.5)
 
 

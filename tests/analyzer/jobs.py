@@ -98,7 +98,7 @@ def until_exchange(rank, step, disturbances, jitter):
                    "ampere_sgemm_64x64_nt")
         apply(rank, disturbances, "gradient")
         if layer % (LAYERS // BUCKETS) == 0:
-            ready.append((rank.compute, rank.call("cudaLaunchKernel", LAUNCH), rank.host))
+            ready.append((rank.compute, rank.call("cudaLaunchKernel", LAUNCH) if rank.ranks > 1 else None, rank.host))
     rank.thread = 1
     return ready
 

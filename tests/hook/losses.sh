@@ -97,8 +97,8 @@ for said in wide_group:12 reset:7 killed:76; do
 	grep -q "lost device times (${said#*:}: " "$name.dump" || complain "the dump does not say it"
 	"$bin/pmanalyze" report "$name" >"$name.report" 2>&1 || true
 	tr -s '\n ' ' ' <"$name.report" | grep -q " ${said#*:} device times were lost: .*(${said#*:}: " || complain "the report does not say it: $(cat "$name.report")"
-	# below the name of the run and before all else
-	[ "$(sed -n '2s/^Lost: \([0-9]* device times\) .*/\1/p' "$name.report")" = "${said#*:} device times" ] ||
+	# below the name of the run, and that the end is missing, before all else
+	[ "$(sed -n '2,4s/^Lost: \([0-9]* device times\) .*/\1/p' "$name.report")" = "${said#*:} device times" ] ||
 		complain "the report does not begin with it: $(head -n 3 "$name.report")"
 	"$bin/pmanalyze" report --json "$name" 2>&1 | tr -d ' \t\n' | grep -q "\"losses\":\[{\"what\":\"devicetimes\".*\"count\":${said#*:}}\]" ||
 		complain "JSON does not say it"
