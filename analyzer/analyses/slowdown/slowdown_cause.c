@@ -49,25 +49,43 @@ struct means {
 	size_t *stage_count[2], *worker_count[2];
 };
 
-static double median_of_stage(
-	const struct means *means, const struct slowdown *slowdown, int type, int32_t stage)
+/* The workers by stage: of each stage from first[stage] to first[stage + 1]. The caller frees both. */
+struct by_stage {
+	size_t *first, *workers;
+};
+
+static struct by_stage sort_by_stage(const struct labelled *job)
 {
-	const struct labelled *job = slowdown->job;
-	double *values = mem_alloc(job->worker_count, sizeof(*values)), median;
-	size_t count = 0;
+	struct by_stage by = {mem_alloc((size_t)job->stage_count + 2, sizeof(*by.first)),
+		mem_alloc(job->worker_count, sizeof(*by.workers))};
 
 	for (size_t i = 0; i < job->worker_count; i++)
-		if (job->workers[i].stage == stage && means->worker_count[type][i])
-			values[count++] = means->worker[type][i];
+		by.first[job->workers[i].stage + 2]++;
+	for (int32_t s = 2; s <= job->stage_count; s++)
+		by.first[s] += by.first[s - 1];
+	for (size_t i = 0; i < job->worker_count; i++)
+		by.workers[by.first[job->workers[i].stage + 1]++] = i;
+	return by;
+}
+
+/* values: room for as many as the stage has workers. */
+static double median_of_stage(
+	const struct means *means, const struct by_stage *by, int type, int32_t stage, double *values)
+{
+	size_t count = 0;
+
+	for (size_t i = by->first[stage]; i < by->first[stage + 1]; i++)
+		if (means->worker_count[type][by->workers[i]])
+			values[count++] = means->worker[type][by->workers[i]];
 	statistics_sort(values, count);
-	median = count ? statistics_median_sorted(values, count) : 0;
-	free(values);
-	return median;
+	return count ? statistics_median_sorted(values, count) : 0;
 }
 
 static void means_make(struct means *means, const struct slowdown *slowdown)
 {
 	const struct labelled *job = slowdown->job;
+	struct by_stage by = sort_by_stage(job);
+	double *values = mem_alloc(job->worker_count, sizeof(*values));
 
 	for (int type = 0; type < 2; type++) {
 		size_t count = 0;
@@ -92,12 +110,15 @@ static void means_make(struct means *means, const struct slowdown *slowdown)
 			if (means->worker_count[type][i])
 				means->worker[type][i] /= (double)means->worker_count[type][i];
 		for (int32_t i = 0; i < job->stage_count; i++) {
-			means->stage[type][i] = median_of_stage(means, slowdown, type, i);
+			means->stage[type][i] = median_of_stage(means, &by, type, i, values);
 			sum += means->stage[type][i] * (double)means->stage_count[type][i];
 			count += means->stage_count[type][i];
 		}
 		means->all[type] = count ? sum / (double)count : 0;
 	}
+	free(by.first);
+	free(by.workers);
+	free(values);
 }
 
 static void means_free(struct means *means)
@@ -227,29 +248,45 @@ static const char *stage_words(struct slowdown *slowdown, const struct means *me
 	return text;
 }
 
-/* How many times as long the worker computes as the others of its stage, mean; 1: it has none. */
-static double to_others(const struct slowdown *slowdown, size_t worker)
+/* Of the stages: computing of all workers, and how many they are. The caller frees both. */
+struct stage_sums {
+	double *ns;
+	size_t *count;
+};
+
+static struct stage_sums stage_sums(const struct slowdown *slowdown)
 {
 	const struct labelled *job = slowdown->job;
-	double sum_ns = 0;
-	size_t count = 0;
+	struct stage_sums sums = {mem_alloc((size_t)job->stage_count, sizeof(*sums.ns)),
+		mem_alloc((size_t)job->stage_count, sizeof(*sums.count))};
 
-	for (size_t i = 0; i < job->worker_count; i++)
-		if (i != worker && job->workers[i].stage == job->workers[worker].stage) {
-			sum_ns += slowdown->workers[i].compute_ns;
-			count++;
-		}
-	return sum_ns > 0 ? slowdown->workers[worker].compute_ns * (double)count / sum_ns : 1;
+	for (size_t i = 0; i < job->worker_count; i++) {
+		sums.ns[job->workers[i].stage] += slowdown->workers[i].compute_ns;
+		sums.count[job->workers[i].stage]++;
+	}
+	return sums;
+}
+
+/* How many times as long the worker computes as the others of its stage, mean; 1: it has none. */
+static double to_others(const struct slowdown *slowdown, const struct stage_sums *sums, size_t worker)
+{
+	const int32_t stage = slowdown->job->workers[worker].stage;
+	const double own_ns = slowdown->workers[worker].compute_ns, others_ns = sums->ns[stage] - own_ns;
+
+	return sums->count[stage] > 1 && others_ns > 0
+		       ? own_ns * (double)(sums->count[stage] - 1) / others_ns
+		       : 1;
 }
 
 static const char *worker_words(struct slowdown *slowdown)
 {
 	const struct labelled *job = slowdown->job;
 	size_t slowest = 0, more = 0, same = 0;
+	struct stage_sums sums = stage_sums(slowdown);
 	double greatest = 0;
 
 	for (size_t i = 0; i < job->worker_count; i++) {
-		double ratio = to_others(slowdown, i);
+		double ratio = to_others(slowdown, &sums, i);
 
 		if (ratio > greatest) {
 			greatest = ratio;
@@ -257,6 +294,8 @@ static const char *worker_words(struct slowdown *slowdown)
 		}
 		more += ratio >= RECURRING_RATIO;
 	}
+	free(sums.ns);
+	free(sums.count);
 	for (size_t i = 0; i < job->worker_count; i++) {
 		const struct slowdown_part *stage = &slowdown->stages[job->workers[i].stage];
 
