@@ -273,9 +273,8 @@ static double to_others(const struct slowdown *slowdown, const struct stage_sums
 	const int32_t stage = slowdown->job->workers[worker].stage;
 	const double own_ns = slowdown->workers[worker].compute_ns, others_ns = sums->ns[stage] - own_ns;
 
-	return sums->count[stage] > 1 && others_ns > 0
-		       ? own_ns * (double)(sums->count[stage] - 1) / others_ns
-		       : 1;
+	return sums->count[stage] > 1 && others_ns > 0 ? own_ns * (double)(sums->count[stage] - 1) / others_ns
+						       : 1;
 }
 
 static const char *worker_words(struct slowdown *slowdown)
