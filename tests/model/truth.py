@@ -84,6 +84,8 @@ def read_layers(path):
         i = int(row["iteration"])
         kinds[where][i] = row["kind"]
         gpus[where][i][row["layer"]] = {c: float(row[c + "_ns"]) for c in COLUMNS}
+        # softgpu's log has an exchange from where a rank begins it
+        gpus[where][i][row["layer"]]["communication"] += float(row["wait_ns"])
     return gpus, kinds
 
 
