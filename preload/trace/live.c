@@ -83,8 +83,8 @@ void pmh_live_step(uint64_t now_ns, uint64_t step_ns, bool is_timed)
 
 	if (!live)
 		return;
-	set(&live->changes, ++changes);
-	__atomic_thread_fence(__ATOMIC_RELEASE);
+	/* what follows is not seen before it */
+	__atomic_exchange_n(&live->changes, ++changes, __ATOMIC_ACQ_REL);
 	if (step_ns)
 		set(&live->step_ns[steps++ % PM_LIVE_STEPS], step_ns);
 	timed_steps += step_ns && is_timed;
