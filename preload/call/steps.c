@@ -6,6 +6,7 @@
 
 #include "device/stretch.h"
 #include "guest/clock.h"
+#include "period.h"
 #include "trace/live.h"
 
 #define RING (1u << 17) /* operations kept; the longest period is a third of it */
@@ -16,18 +17,25 @@ const struct pmh_thread *_Atomic pmh_steps_thread;
 uint32_t pmh_steps_mark, pmh_steps_unseen, pmh_steps_patience;
 
 /* What follows is the watched thread's alone. An operation and its kind, which is below 32. */
-static uint32_t ring[RING];
-static uint64_t seen, next_look, last_ns;
+static uint64_t ring[RING];
+static struct pmh_period operations = {ring, RING, 0};
+static uint64_t next_look, last_ns;
 static unsigned looks;
 static bool was_timed;
+
+/* The loop that the mark is of is over, or none has begun. */
+static void start_again(void)
+{
+	pmh_steps_mark = pmh_steps_unseen = 0;
+	operations.seen = last_ns = 0;
+	next_look = 16;
+	looks = 0;
+}
 
 void pmh_steps_begin(void)
 {
 	atomic_store(&pmh_steps_thread, NULL);
-	pmh_steps_mark = pmh_steps_unseen = 0;
-	seen = last_ns = 0;
-	next_look = 16;
-	looks = 0;
+	start_again();
 }
 
 void pmh_steps_leave(const struct pmh_thread *self)
@@ -36,41 +44,12 @@ void pmh_steps_leave(const struct pmh_thread *self)
 		pmh_steps_begin();
 }
 
-static uint32_t back(uint32_t steps)
-{
-	return ring[(seen - 1 - steps) % RING];
-}
-
-/* All repeats with the period, over half of what is known: equal layers repeat too, but not across a step's
- * end. */
-static bool repeats(uint32_t period)
-{
-	const uint32_t known = seen < RING ? (uint32_t)seen : RING;
-	const uint32_t span = known / 2 > 2 * period ? known / 2 : 2 * period;
-
-	if (span + period > known)
-		return false;
-	for (uint32_t i = 0; i < span; i++)
-		if (back(i) != back(i + period))
-			return false;
-	return true;
-}
-
 /* Its number is the same where calls are looked at for their addresses (trace/sample.h). */
-static bool is_without_addresses(uint32_t entry)
+static bool is_without_addresses(uint64_t entry)
 {
 	const enum pm_kind kind = (enum pm_kind)(entry & 31);
 
 	return kind == PM_KIND_LAUNCH || kind == PM_KIND_SYNC;
-}
-
-static bool occurs_once(uint32_t entry, uint32_t period)
-{
-	uint32_t times = 0;
-
-	for (uint32_t i = 0; i < period && times < 2; i++)
-		times += back(i) == entry;
-	return times == 1;
 }
 
 /* The operation that stands for a step, 0: none does. Few are tried: each takes a walk over the period. */
@@ -80,26 +59,29 @@ static uint32_t mark_of(uint32_t period)
 	unsigned tries = 0;
 
 	for (uint32_t i = 0; i < period && tries < LOOKS; i++) {
-		const bool is_good = is_without_addresses(back(i));
+		const uint64_t entry = pmh_period_back(&operations, i);
+		const bool is_good = is_without_addresses(entry);
 
 		if (!is_good && other)
 			continue;
 		tries++;
-		if (!occurs_once(back(i), period))
+		if (!pmh_period_has_once(&operations, entry, period))
 			continue;
 		if (is_good)
-			return back(i) >> 5;
-		other = back(i) >> 5;
+			return (uint32_t)(entry >> 5);
+		other = (uint32_t)(entry >> 5);
 	}
 	return other;
 }
 
 static void look(void)
 {
-	next_look = seen + seen / 8 + 16;
+	const uint64_t last = pmh_period_back(&operations, 0);
+
+	next_look = operations.seen + operations.seen / 8 + 16;
 	looks++;
-	for (uint32_t period = 1; period <= RING / 3 && 3 * (uint64_t)period <= seen; period++)
-		if (back(0) == back(period) && repeats(period)) {
+	for (uint32_t period = 1; period <= RING / 3 && 3 * (uint64_t)period <= operations.seen; period++)
+		if (last == pmh_period_back(&operations, period) && pmh_period_repeats(&operations, period)) {
 			pmh_steps_mark = mark_of(period);
 			pmh_steps_patience = PATIENT * period;
 			pmh_steps_unseen = 0;
@@ -119,15 +101,6 @@ static void step_ends(void)
 	pmh_steps_unseen = 0;
 }
 
-/* The loop that the mark is of is over. */
-static void start_again(void)
-{
-	pmh_steps_mark = pmh_steps_unseen = 0;
-	seen = last_ns = 0;
-	next_look = 16;
-	looks = 0;
-}
-
 void pmh_steps_see_slowly(const struct pmh_thread *self, uint32_t op, enum pm_kind kind)
 {
 	const struct pmh_thread *nobody = NULL;
@@ -141,8 +114,8 @@ void pmh_steps_see_slowly(const struct pmh_thread *self, uint32_t op, enum pm_ki
 	} else if (pmh_steps_mark) {
 		start_again();
 	} else if (looks < LOOKS) {
-		ring[seen++ % RING] = op << 5 | ((uint32_t)kind & 31);
-		if (seen >= next_look)
+		pmh_period_add(&operations, (uint32_t)(op << 5) | ((uint32_t)kind & 31));
+		if (operations.seen >= next_look)
 			look();
 	}
 	errno = saved_errno;

@@ -21,6 +21,7 @@
 #include "guest/guest.h"
 #include "guest/settings.h"
 #include "guest/settings_hook.h"
+#include "period.h"
 #include "trace/intern.h"
 #include "trace/sample.h"
 
@@ -36,7 +37,8 @@ static unsigned first_iteration, last_iteration; /* from 1, both recorded */
 
 /* One thread is watched: the first that launches work. What follows is its alone. */
 static const struct pmh_thread *_Atomic watched;
-static uint64_t ring[RING], seen, next_look;
+static uint64_t ring[RING], next_look;
+static struct pmh_period operations = {ring, RING, 0};
 static struct {
 	uint64_t coarse;
 	uint32_t count;
@@ -114,33 +116,7 @@ static uint32_t counted(uint64_t operation)
 
 static uint64_t back(unsigned steps)
 {
-	return ring[(seen - 1 - steps) % RING];
-}
-
-/*
- * Whether all repeats with the period, over half of what is known at least: equal layers of a net repeat too,
- * but not across the ends of an iteration.
- */
-static bool repeats(unsigned period)
-{
-	unsigned known = seen < RING ? (unsigned)seen : RING;
-	unsigned span = known / 2 > 2 * period ? known / 2 : 2 * period;
-
-	if (span + period > known)
-		return false;
-	for (unsigned i = 0; i < span; i++)
-		if (back(i) != back(i + period))
-			return false;
-	return true;
-}
-
-static bool occurs_once(uint64_t operation, unsigned period)
-{
-	unsigned times = 0;
-
-	for (unsigned i = 0; i < period; i++)
-		times += back(i) == operation;
-	return times == 1;
+	return pmh_period_back(&operations, steps);
 }
 
 /* How many steps back an iteration began: with the copy from the host that comes after the longest time
@@ -172,10 +148,10 @@ static bool take_period(unsigned period)
 {
 	unsigned begin = begin_of(period);
 
-	if (!begin && seen < RING)
+	if (!begin && operations.seen < RING)
 		return false;
 	for (unsigned i = 0; i < period; i++)
-		if (occurs_once(back(begin + i), period)) {
+		if (pmh_period_has_once(&operations, back(begin + i), period)) {
 			mark = back(begin + i);
 			behind_mark = i;
 			until_end = 0;
@@ -186,8 +162,8 @@ static bool take_period(unsigned period)
 
 static bool look_for_period(void)
 {
-	for (unsigned period = 2; period <= RING / 3 && 3 * period <= seen; period++)
-		if (back(0) == back(period) && repeats(period) && take_period(period))
+	for (unsigned period = 2; period <= RING / 3 && 3 * period <= operations.seen; period++)
+		if (back(0) == back(period) && pmh_period_repeats(&operations, period) && take_period(period))
 			return true;
 	return false;
 }
@@ -203,7 +179,7 @@ static void look(void)
 		held = true;
 	else if (iterations_begun < LONG_HELD)
 		held = false;
-	next_look = seen + seen / 8 + 16;
+	next_look = operations.seen + operations.seen / 8 + 16;
 }
 
 void pmh_window_finish(void)
@@ -250,8 +226,8 @@ void pmh_window_count(struct pmh_thread *self, uint32_t op)
 		return;
 	operation = pmh_coarse_hash(op);
 	count = counted(operation);
-	ring[seen++ % RING] = operation;
-	if (seen >= next_look && !pmh_window_open)
+	pmh_period_add(&operations, operation);
+	if (operations.seen >= next_look && !pmh_window_open)
 		look();
 	if (mark && operation == mark) {
 		iterations_begun = count;
@@ -266,7 +242,7 @@ void pmh_window_leave(const struct pmh_thread *self)
 {
 	if (atomic_load(&watched) != self)
 		return;
-	seen = next_look = 0;
+	operations.seen = next_look = 0;
 	until_end = 0;
 	atomic_store(&watched, NULL);
 }
@@ -279,7 +255,7 @@ void pmh_window_init(void)
 
 	pmh_lock_forget(&lock);
 	atomic_store(&watched, NULL);
-	seen = next_look = 0;
+	operations.seen = next_look = 0;
 	mark = 0;
 	until_end = 0;
 	iterations_begun = 0;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "guest/guest.h"
+#include "guest/proc.h"
 #include "trace/intern.h"
 
 #define MOST_TASKS 1024u /* of a process with more the first that the kernel lists */
@@ -35,23 +36,12 @@ static void add_task(const char *task)
 {
 	char path[64], text[96];
 	char *end;
-	uint64_t ran_ns, waited_ns;
-	long got;
-	int fd;
 
 	snprintf(path, sizeof path, "/proc/%d/task/%.20s/schedstat", sum.process, task);
-	fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
-	if (fd < 0)
+	if (!pmh_proc_read_apart(path, text, sizeof text))
 		return;
-	got = syscall(SYS_read, fd, text, sizeof text - 1);
-	syscall(SYS_close, fd);
-	if (got <= 0)
-		return;
-	text[got] = 0;
-	ran_ns = strtoull(text, &end, 10);
-	waited_ns = strtoull(end, NULL, 10);
-	sum.ran_ns += ran_ns;
-	sum.waited_ns += waited_ns;
+	sum.ran_ns += strtoull(text, &end, 10);
+	sum.waited_ns += strtoull(end, NULL, 10);
 	sum.tasks++;
 }
 

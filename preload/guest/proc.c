@@ -16,20 +16,25 @@ struct content {
 	size_t text_bytes;
 };
 
-static long read_content(void *data)
+size_t pmh_proc_read_apart(const char *path, char *text, size_t text_bytes)
 {
-	const struct content *c = data;
-	long fd = syscall(SYS_openat, AT_FDCWD, c->path, O_RDONLY | O_CLOEXEC, 0), n;
+	long fd = syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0), n;
 	size_t used = 0;
 
 	if (fd < 0)
 		return 0;
-	while (used + 1 < c->text_bytes &&
-		(n = syscall(SYS_read, fd, c->text + used, c->text_bytes - used - 1)) > 0)
+	while (used + 1 < text_bytes && (n = syscall(SYS_read, fd, text + used, text_bytes - used - 1)) > 0)
 		used += (size_t)n;
 	syscall(SYS_close, fd);
-	c->text[used] = 0;
-	return (long)used;
+	text[used] = 0;
+	return used;
+}
+
+static long read_content(void *data)
+{
+	const struct content *c = data;
+
+	return (long)pmh_proc_read_apart(c->path, c->text, c->text_bytes);
 }
 
 size_t pmh_proc_read(const char *path, char *text, size_t text_bytes)

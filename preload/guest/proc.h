@@ -7,8 +7,11 @@
 
 #include <stddef.h>
 
-/* A whole file, as far as there is room, and a zero behind it; the length, 0: it cannot be read. */
+/* A whole file, as far as there is room, and a zero after it; the length, 0: it cannot be read. */
 size_t pmh_proc_read(const char *path, char *text, size_t text_bytes);
+
+/* The same inside pmh_apart. */
+size_t pmh_proc_read_apart(const char *path, char *text, size_t text_bytes);
 
 /* 0: not known. */
 int pmh_proc_parent(int pid);
