@@ -7,6 +7,7 @@
 #include "cmd_common.h"
 #include "live.h"
 #include "output/exposition.h"
+#include "output/prometheus.h"
 
 #include <ctype.h>
 #include <err.h>
@@ -65,7 +66,7 @@ static const char *add_label(struct agent *agent, const char *labels, const char
 		return labels;
 	}
 	return arena_format(&agent->arena, "%s%s%.*s=\"%s\"", labels, *labels ? "," : "",
-		(int)(equals - text), text, exposition_value(&agent->arena, equals + 1));
+		(int)(equals - text), text, prometheus_value(&agent->arena, equals + 1));
 }
 
 static double ratio_of(const char *text)
@@ -122,7 +123,7 @@ static void take_option(struct agent *agent, int key)
 	}
 }
 
-/* The last part of a path, without slashes behind it. */
+/* The last part of a path, without slashes at its end. */
 static const char *last_part(struct arena *arena, const char *path)
 {
 	size_t end = strlen(path), start;
@@ -136,7 +137,8 @@ static const char *last_part(struct arena *arena, const char *path)
 
 /* ---- alerts ---- */
 
-/* The command gets the alert as one JSON object on its input. Nothing waits for it. */
+/* The command gets the alert as one JSON object on its input; the next look waits for its end. One that does not read
+ * it must not end the agent: see run(). */
 static void send_alert(const struct agent *agent, const char *kind, const char *sentence)
 {
 	cJSON *object = cJSON_CreateObject();
@@ -167,7 +169,8 @@ static void forget_hang(struct agent *agent)
 	agent->has_hang = false;
 }
 
-/* Why nothing moves, from the whole traces: once, as they do not change. */
+/* Why nothing moves, from the whole traces: at each look until it is found, as the system may say
+ * something else of the processes by then. */
 static void find_hang(struct agent *agent)
 {
 	hang_read(&agent->hang, agent->paths, agent->path_count);
@@ -347,6 +350,7 @@ static int run(int argument_count, char **arguments)
 		warnx("http port %u: /metrics", port);
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGINT, &action, NULL);
+	signal(SIGPIPE, SIG_IGN);
 	live_be_polite();
 	watch(&agent, file);
 	forget_hang(&agent);

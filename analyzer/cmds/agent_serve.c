@@ -15,7 +15,7 @@
 
 enum { REQUEST_BYTES = 2048, REQUEST_S = 2 };
 
-/* The address in front of the colon, and the port behind it; false: not of that form. */
+/* The address in front of the colon, and the port after it; false: not of that form. */
 static int parse(const char *text, struct sockaddr_in *address)
 {
 	const char *colon = strrchr(text, ':');

@@ -1,5 +1,6 @@
 /* Series for Prometheus: see exposition.h. Lines of one family stand together, as the format wants it. */
 #include "exposition.h"
+#include "prometheus.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -14,21 +15,9 @@ struct writer {
 	FILE *out;
 };
 
-const char *exposition_value(struct arena *arena, const char *text)
+static void family(const struct writer *w, const char *name, const char *type, const char *help)
 {
-	char *escaped = arena_alloc(arena, 2 * strlen(text) + 1, 1), *end = escaped;
-
-	for (; *text; text++) {
-		if (*text == '\\' || *text == '"' || *text == '\n')
-			*end++ = '\\';
-		*end++ = *text == '\n' ? 'n' : *text;
-	}
-	return escaped;
-}
-
-static void family(struct writer *w, const char *name, const char *type, const char *help)
-{
-	fprintf(w->out, "# HELP pmhook_%s %s\n# TYPE pmhook_%s %s\n", name, help, name, type);
+	prometheus_family(w->out, name, type, help);
 }
 
 /* more: further labels with a comma before them, or "". */
@@ -77,7 +66,7 @@ static void hosts(struct writer *w, struct fleet_rank *const *ranks, const char 
 		}
 		line(w, name,
 			arena_format(&w->arena, ",host=\"%s\"%s",
-				exposition_value(&w->arena, ranks[first]->host), more),
+				prometheus_value(&w->arena, ranks[first]->host), more),
 			value);
 	}
 }
@@ -117,7 +106,7 @@ static void host_figures(struct writer *w)
 
 static const char *rank_label(struct writer *w, const struct fleet_rank *rank)
 {
-	const char *host = exposition_value(&w->arena, rank->host);
+	const char *host = prometheus_value(&w->arena, rank->host);
 
 	if (rank->rank < 0)
 		return arena_format(&w->arena, ",host=\"%s\",rank=\"pid %" PRIu32 "\"", host, rank->pid);
@@ -185,8 +174,8 @@ static void hang(struct writer *w)
 		line(w, "hang",
 			arena_format(&w->arena, ",class=\"%s\",strength=\"%s\",rank=\"%s\",host=\"%s\"",
 				found->class_key, found->strength,
-				exposition_value(&w->arena, found->ranks[i]),
-				exposition_value(&w->arena, found->hosts[i])),
+				prometheus_value(&w->arena, found->ranks[i]),
+				prometheus_value(&w->arena, found->hosts[i])),
 			1);
 	if (found->rank_count == 0)
 		line(w, "hang",
@@ -200,7 +189,7 @@ static void job(struct writer *w)
 	const struct fleet *fleet = w->of->fleet;
 
 	w->base = arena_format(&w->arena, "%s%sjob=\"%s\",attempt=\"%u\"", w->of->labels,
-		*w->of->labels ? "," : "", exposition_value(&w->arena, w->of->job), fleet->attempt);
+		*w->of->labels ? "," : "", prometheus_value(&w->arena, w->of->job), fleet->attempt);
 	states(w);
 	single(w, "step_seconds", "Time of a step: median over ranks of the medians of their last 20.",
 		fleet->step_s);

@@ -28,7 +28,4 @@ struct exposition {
  * are in seconds, unknown ones have no line. */
 void exposition_write(const struct exposition *exposition, FILE *out);
 
-/* A label's value with backslash, quote and line feed escaped, in the arena. */
-const char *exposition_value(struct arena *arena, const char *text);
-
 #endif

@@ -1,4 +1,5 @@
 #include "metrics.h"
+#include "prometheus.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -12,22 +13,9 @@ struct writer {
 	const char *name; /* the run's, fit for a label */
 };
 
-/* Of a label: backslash, quote and line feed are escaped. */
-static const char *label(struct arena *arena, const char *text)
-{
-	char *escaped = arena_alloc(arena, 2 * strlen(text) + 1, 1), *end = escaped;
-
-	for (; *text; text++) {
-		if (*text == '\\' || *text == '"' || *text == '\n')
-			*end++ = '\\';
-		*end++ = *text == '\n' ? 'n' : *text;
-	}
-	return escaped;
-}
-
 static void family(const struct writer *w, const char *name, const char *help)
 {
-	fprintf(w->out, "# HELP pmhook_%s %s\n# TYPE pmhook_%s gauge\n", name, help, name);
+	prometheus_family(w->out, name, "gauge", help);
 }
 
 static void of_run(const struct writer *w, const char *name, const char *help, double value)
@@ -115,7 +103,7 @@ static void recording(const struct writer *w)
 void metrics_write(const struct recent *recent, FILE *out)
 {
 	struct run *run = recent->run;
-	const struct writer w = {out, recent, run, label(&run->analysis.timeline.arena, run->label)};
+	const struct writer w = {out, recent, run, prometheus_value(&run->analysis.timeline.arena, run->label)};
 
 	of_run(&w, "compute_imbalance", "Computing time of the slowest rank over the mean of all ranks.",
 		recent->imbalance);
