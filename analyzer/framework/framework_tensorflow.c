@@ -9,6 +9,7 @@
  * with weights; else the longest in which there is one of the forward pass.
  */
 #include "framework_tensorflow.h"
+#include "framework_private.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -120,14 +121,6 @@ static struct operation read_operation(const char *text)
 }
 
 /* ---- types ---- */
-
-static bool begins_with_any(const char *type, const char *const *words)
-{
-	for (; *words; words++)
-		if (strncmp(type, *words, strlen(*words)) == 0)
-			return true;
-	return false;
-}
 
 static bool is_product(const char *type)
 {
