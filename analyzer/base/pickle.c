@@ -39,7 +39,7 @@ static bool fail(struct machine *machine, const char *wrong)
 	return false;
 }
 
-/* Little-endian number of some bytes at `next`, which moves behind it. */
+/* Little-endian number of some bytes at `next`, which moves past it. */
 static bool take(struct machine *machine, size_t bytes, uint64_t *value)
 {
 	*value = 0;

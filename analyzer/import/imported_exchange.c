@@ -8,7 +8,7 @@
 #define NAME_BYTES 512 /* of a kernel's name: what follows is template arguments */
 #define NAMED_MOST 3   /* kernels in the sentence */
 
-/* Exchanges, in lower case and without separators; behind "block" or "warp" they stay in one GPU. */
+/* Exchanges, in lower case and without separators; after "block" or "warp" they stay in one GPU. */
 static const char *const exchanges[] = {"allreduce", "allgather", "reducescatter", "alltoall", "all2all",
 	"sendrecv", "crossdevicereduce", NULL};
 static const char *const inside[] = {"block", "warp", "cta", "thread", NULL};

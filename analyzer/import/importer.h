@@ -29,7 +29,7 @@ const struct importer *importer_find(const struct importer_head *head);
 /* The same of a file; NULL also where it cannot be read. */
 const struct importer *importer_of_file(const char *path);
 
-/* Does the text begin with the prefix, behind blanks and a byte-order mark? */
+/* Does the text begin with the prefix, after blanks and a byte-order mark? */
 const char *importer_text(const struct importer_head *head);
 
 /* Is the word within the head? */

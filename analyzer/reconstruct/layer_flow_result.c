@@ -23,7 +23,7 @@ static void place_units(struct flow_assigning *a)
 	}
 }
 
-/* The first forward step of a library that has a parameter of the group, `step` or one behind it; `step`:
+/* The first forward step of a library that has a parameter of the group, `step` or one after it; `step`:
  * none. */
 static uint32_t describing_step(const struct flow_assigning *a, uint32_t step, uint32_t group)
 {

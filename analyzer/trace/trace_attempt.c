@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The number behind " key=", -1: none. */
+/* The number after " key=", -1: none. */
 static long number_of(const char *text, const char *key)
 {
 	const char *at = strstr(text, key);

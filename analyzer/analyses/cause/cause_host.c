@@ -2,7 +2,7 @@
  * What the host of a worker does while its device has nothing to do, where its peer's host does not: calls
  * that block it, reading or preparing the batch, a pause, or launches that come late.
  *
- * Idle time before the first computation of an iteration (its lead) and behind it (late) are counted apart,
+ * Idle time before the first computation of an iteration (its lead) and after it (late) are counted apart,
  * as they are measured; what a call takes of either is no longer input's or launches'.
  */
 #include "cause_find.h"
@@ -248,7 +248,7 @@ static const char *source_text(struct cause_search *search, double cost_ns)
 		mostly_text(search, outside_place(search)));
 }
 
-/* The device waits for the batch behind the last work of a step: the host has none to copy. */
+/* The device waits for the batch after the last work of a step: the host has none to copy. */
 static void find_late_copy(struct cause_search *search)
 {
 	const struct host_idle *own = &search->own_calls->outside, *peer = &search->peer_calls->outside;
@@ -359,7 +359,7 @@ static void add_waits(struct cause_search *search, double cost_ns, const struct 
 			.cost_ns = cost_ns,
 			.factor = NAN,
 			.evidence = arena_format(arena,
-				"%.4g calls of %s a step, other ranks %.4g%s; behind them nothing is enqueued, and its "
+				"%.4g calls of %s a step, other ranks %.4g%s; after them nothing is enqueued, and its "
 				"device waits %s an iteration for launches, other devices %s",
 				call->count, name, other, place_text(search, call),
 				time_text(search, search->own->host.median),
