@@ -11,8 +11,7 @@ uint32_t intern_text(struct intern *intern, const char *text, size_t length)
 
 	if (intern->count == 0)
 		*MEM_PUSH(intern->items, intern->count, intern->room) = "";
-	length = strnlen(text, length);
-	if (length == 0)
+	if (length == 0 || (length = strnlen(text, length)) == 0)
 		return 0;
 	hash = mem_hash_bytes(MEM_HASH_START, text, length);
 	for (size_t at = 0; (i = lookup_next(&intern->lookup, hash, &at)) != LOOKUP_NONE;)

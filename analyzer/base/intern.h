@@ -16,7 +16,7 @@ struct intern {
 	struct arena arena; /* of the texts; others with the same lifetime may be put here too */
 };
 
-/* The number of a text, which ends at a zero or after `length` bytes. */
+/* The number of a text, which ends at a zero or after `length` bytes; of none it may be NULL. */
 uint32_t intern_text(struct intern *intern, const char *text, size_t length);
 
 void intern_free(struct intern *intern);
