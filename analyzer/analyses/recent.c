@@ -168,7 +168,7 @@ void recent_find(struct run *run, int64_t now_ns, struct recent *recent)
 	struct analysis *analysis = &run->analysis;
 	const struct timeline *timeline = &analysis->timeline;
 
-	*recent = (struct recent){.run = run, .worker_count = analysis->worker_count, .ended = true};
+	*recent = (struct recent){.run = run, .worker_count = analysis->is_whole ? 0 : analysis->worker_count, .ended = true};
 	recent->workers = mem_alloc(recent->worker_count, sizeof(*recent->workers));
 	for (size_t i = 0; i < recent->worker_count; i++)
 		find_worker(analysis, i, &recent->workers[i]);

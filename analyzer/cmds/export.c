@@ -95,7 +95,7 @@ static int print_rows(const struct how *how, char **paths, size_t path_count, FI
 		count = run_paths(paths + first, path_count - first);
 		runs = cmd_read_runs(&how->common, paths + first, count, &run_count);
 		cmd_print_warnings(&runs[0]);
-		if (runs[0].analysis.worker_count > 0)
+		if (runs[0].analysis.worker_count > 0 && !runs[0].analysis.is_whole)
 			export_observation(&runs[0], out);
 		else
 			status = 1;

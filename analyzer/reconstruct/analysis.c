@@ -3,6 +3,7 @@
 #include "exchange.h"
 #include "base/parallel.h"
 #include "base/statistics.h"
+#include "timeline/constants.h"
 #include "import/imported_timeline.h"
 
 #include <math.h>
@@ -43,23 +44,23 @@ void analysis_init(struct analysis *analysis, struct timeline *timeline, size_t 
 	analysis_init_as(analysis, timeline, &(struct iteration_options){.skip = skip});
 }
 
-void analysis_init_as(
-	struct analysis *analysis, struct timeline *timeline, const struct iteration_options *options)
+static void free_worker(struct analysis_worker *worker)
 {
-	struct work work = {analysis, NULL, options};
-	size_t count;
+	iteration_free(&worker->iterations);
+	layer_free(&worker->layers);
+	phase_free(&worker->phases);
+	pace_free(&worker->pace);
+	free(worker->used);
+}
 
-	memset(analysis, 0, sizeof(*analysis));
-	analysis->timeline = *timeline;
-	memset(timeline, 0, sizeof(*timeline));
-	worker_init(&analysis->model, &analysis->timeline);
-	collective_match(&analysis->timeline, &analysis->collectives);
-	analysis->wait_ns = phase_waits(&analysis->timeline, &analysis->collectives);
-	exchange_waits(&analysis->timeline, &analysis->model, analysis->wait_ns);
-	count = analysis->model.worker_count;
-	work.items = mem_alloc(count, sizeof(*work.items));
+/* Those with iterations first. */
+static void analyze_workers(struct analysis *analysis, const struct iteration_options *options)
+{
+	const size_t count = analysis->model.worker_count;
+	struct work work = {analysis, mem_alloc(count, sizeof(*work.items)), options};
+
 	parallel_each(count, 0, analyze_worker, &work);
-	analysis->workers = mem_alloc(count, sizeof(*analysis->workers));
+	analysis->worker_count = analysis->idle_count = 0;
 	for (size_t i = 0; i < count; i++)
 		if (work.items[i].used_count > 0)
 			analysis->workers[analysis->worker_count++] = work.items[i];
@@ -67,19 +68,72 @@ void analysis_init_as(
 		if (work.items[i].used_count == 0)
 			analysis->workers[analysis->worker_count + analysis->idle_count++] = work.items[i];
 	free(work.items);
+}
+
+/* Were iterations found that only lack device times, so that none of them counts? */
+static bool are_untimed(const struct analysis *analysis)
+{
+	for (size_t i = 0; i < analysis->idle_count; i++)
+		if (analysis->workers[analysis->worker_count + i].iterations.count > 0)
+			return true;
+	return false;
+}
+
+/* Has no worker iterations, or one of them some that are not believed, which are noted then? */
+static bool are_unknown(struct analysis *analysis)
+{
+	const struct iteration_list *least = analysis_least_sure(analysis);
+
+	if (analysis_is_communication(analysis))
+		return false;
+	if (!least)
+		return !are_untimed(analysis);
+	if (!iteration_is_searched(least) || least->confidence >= ITERATION_UNKNOWN)
+		return false;
+	analysis->rejected = (struct analysis_rejected){
+		least->source, least->count, least->confidence, least->candidates};
+	return true;
+}
+
+/* One answer for all commands: without iterations the recording counts as one. */
+static void take_whole(struct analysis *analysis)
+{
+	for (size_t i = 0; i < analysis->worker_count + analysis->idle_count; i++)
+		free_worker(&analysis->workers[i]);
+	analyze_workers(analysis, &(struct iteration_options){.whole = true});
+}
+
+static bool is_whole(const struct analysis *analysis)
+{
+	for (size_t i = 0; i < analysis->worker_count; i++)
+		if (analysis->workers[i].iterations.source != ITERATION_BY_WINDOW)
+			return false;
+	return analysis->worker_count > 0;
+}
+
+void analysis_init_as(
+	struct analysis *analysis, struct timeline *timeline, const struct iteration_options *options)
+{
+	memset(analysis, 0, sizeof(*analysis));
+	analysis->timeline = *timeline;
+	memset(timeline, 0, sizeof(*timeline));
+	worker_init(&analysis->model, &analysis->timeline);
+	collective_match(&analysis->timeline, &analysis->collectives);
+	analysis->wait_ns = phase_waits(&analysis->timeline, &analysis->collectives);
+	exchange_waits(&analysis->timeline, &analysis->model, analysis->wait_ns);
+	analysis->workers = mem_alloc(analysis->model.worker_count, sizeof(*analysis->workers));
+	analyze_workers(analysis, options);
+	if (are_unknown(analysis))
+		take_whole(analysis);
+	analysis->is_whole = is_whole(analysis);
 	analysis_meet(analysis);
 	stage_find(analysis);
 }
 
 void analysis_free(struct analysis *analysis)
 {
-	for (size_t i = 0; i < analysis->worker_count + analysis->idle_count; i++) {
-		iteration_free(&analysis->workers[i].iterations);
-		layer_free(&analysis->workers[i].layers);
-		phase_free(&analysis->workers[i].phases);
-		pace_free(&analysis->workers[i].pace);
-		free(analysis->workers[i].used);
-	}
+	for (size_t i = 0; i < analysis->worker_count + analysis->idle_count; i++)
+		free_worker(&analysis->workers[i]);
 	free(analysis->workers);
 	free(analysis->wait_ns);
 	collective_free(&analysis->collectives);

@@ -19,6 +19,14 @@ struct analysis_worker {
 	uint32_t stage; /* workers with the same layers have the same; numbered from 0 by first worker */
 };
 
+/* Iterations that were found and are not believed: ITERATION_UNKNOWN. */
+struct analysis_rejected {
+	enum iteration_source source;
+	size_t count; /* 0: none */
+	double confidence;
+	struct iteration_candidates candidates;
+};
+
 struct analysis {
 	struct timeline timeline;
 	struct worker_model model;
@@ -28,6 +36,8 @@ struct analysis {
 	size_t worker_count;  /* N_g: workers with iterations come first, and only they count */
 	size_t idle_count;    /* workers without */
 	uint32_t stage_count; /* 1: each worker has the whole model */
+	bool is_whole;        /* no iterations are known: the recording, or each stretch of it, counts as one */
+	struct analysis_rejected rejected; /* where that is so */
 	bool is_chosen;       /* by analysis_choose: of the used iterations alone something is asked */
 };
 

@@ -301,7 +301,7 @@ void iteration_find(const struct worker_model *model, const struct worker *worke
 	const struct iteration_options *options, struct iteration_list *list)
 {
 	struct iteration_finder finder = {
-		.model = model, .timeline = model->timeline, .worker = worker, .rule = options->rule};
+		.model = model, .timeline = model->timeline, .worker = worker, .rule = options->rule, .whole = options->whole};
 
 	memset(list, 0, sizeof(*list));
 	know_operations(&finder);

@@ -107,6 +107,7 @@ struct iteration_options {
 	size_t skip; /* so many of the usual iterations at the start count as warm-up; fewer if none
 			would be left */
 	const struct iteration_rule *rule; /* the user's, or NULL */
+	bool whole; /* no search: each stretch that was recorded is one, by ITERATION_BY_WINDOW */
 };
 
 void iteration_find(const struct worker_model *model, const struct worker *worker,

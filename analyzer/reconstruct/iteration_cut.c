@@ -475,10 +475,45 @@ static struct iteration_operation *copy_known(const struct iteration_finder *fin
 	return known;
 }
 
+/* The first position after `first` where device times begin or end to be taken; the count of calls: there is none. */
+static size_t next_timed(const struct iteration_finder *finder, size_t first)
+{
+	const struct timeline_process *process = &finder->timeline->processes[finder->worker->process];
+	const struct worker *worker = finder->worker;
+
+	for (size_t i = 0; i < 2 * process->timed_count; i++) {
+		const struct timeline_timed *timed = &process->timed[i / 2];
+		const size_t position = worker_find(finder->timeline, worker->calls, worker->call_count,
+			i % 2 ? timed->end_ns : timed->begin_ns);
+
+		if (position > first)
+			return position;
+	}
+	return worker->call_count;
+}
+
+/* A piece for each stretch that was recorded without a break, and in the same way. */
+static void cut_by_windows(struct iteration_finder *finder)
+{
+	for (size_t first = 0, end; first < finder->worker->call_count; first = end) {
+		const size_t gap = iteration_gap_in(finder, first + 1, finder->worker->call_count - 1);
+
+		end = next_timed(finder, first);
+		end = gap < end ? gap : end;
+		iteration_add_piece(finder, first, end);
+	}
+	finder->source = ITERATION_BY_WINDOW;
+	hash_all(finder);
+}
+
 void iteration_cut(struct iteration_finder *finder)
 {
 	struct iteration_operation *known;
 
+	if (finder->whole) {
+		cut_by_windows(finder);
+		return;
+	}
 	if (rule_is_on(RULE_ITERATION_USER) && iteration_cut_by_rule(finder)) {
 		hash_all(finder);
 		return;

@@ -44,6 +44,7 @@ struct iteration_finder {
 	uint8_t *marks; /* by position in the worker's calls: SEQUENCE_*; NULL unless judged */
 	struct iteration_candidates candidates;
 	const struct iteration_rule *rule; /* or NULL */
+	bool whole;                        /* as iteration_options has it */
 	const struct timeline_range_name *range; /* that marks them, or NULL */
 	bool range_agrees;                       /* with what the calls alone tell */
 	struct framework *framework;             /* iteration_framework has it; NULL: not asked for yet */

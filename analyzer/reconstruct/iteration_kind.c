@@ -125,6 +125,21 @@ static void classify(struct iteration_list *list, size_t skip)
 	}
 }
 
+/* Stretches of a recording in which nothing repeats are not compared. */
+static void classify_whole(struct iteration_list *list)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		struct iteration *item = &list->items[i];
+
+		item->usual = true;
+		if (item->call_end - item->first_call >
+			list->items[list->model].call_end - list->items[list->model].first_call)
+			list->model = i;
+	}
+	list->alike = list->counts[ITERATION_USED] = list->count;
+	list->confidence = 0; /* none is stated */
+}
+
 static void find_confidence(const struct iteration_finder *finder, struct iteration_list *list)
 {
 	size_t usual = 0, all = 0;
@@ -251,7 +266,9 @@ static void leave_untimed(const struct iteration_finder *finder, struct iteratio
 
 void iteration_classify(struct iteration_finder *finder, struct iteration_list *list, size_t skip)
 {
-	if (finder->judged) {
+	if (finder->whole) {
+		classify_whole(list);
+	} else if (finder->judged) {
 		part_graphs(finder, list);
 		classify_judged(finder, list, skip);
 		list->confidence = finder->sure;

@@ -164,7 +164,8 @@ static int analyze_by_rule(struct run *run, struct timeline *timeline, const cha
 	const struct run_options *options, char **error)
 {
 	struct iteration_rule kept = {0};
-	struct iteration_options how = {options->choose ? 0 : options->skip, options->rule};
+	struct iteration_options how = {
+		.skip = options->choose ? 0 : options->skip, .rule = options->rule};
 	char sentence[ITERATION_RULE_ERROR];
 	int status = 0;
 

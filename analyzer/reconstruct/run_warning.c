@@ -144,6 +144,20 @@ static void warn_of_attempts(struct texts *texts, struct run *run)
 				run->label, count, count - 1));
 }
 
+static const char *whole_text(struct analysis *analysis, const char *label)
+{
+	const struct analysis_rejected *rejected = &analysis->rejected;
+	struct arena *arena = &analysis->timeline.arena;
+
+	if (rejected->count == 0)
+		return arena_format(arena, "%s: no iterations found: the recording counts as one", label);
+	return arena_format(arena,
+		"%s: iterations are unknown, and the recording counts as one: %zu would be right with a probability of "
+		"%.0f%%; candidates: %s",
+		label, rejected->count, rejected->confidence * 100,
+		iteration_candidates_text(&rejected->candidates, arena));
+}
+
 /* Of the worker that is least sure; the iterations of others are found in the same way. */
 static void warn_of_iterations(struct texts *texts, struct run *run)
 {
@@ -153,6 +167,10 @@ static void warn_of_iterations(struct texts *texts, struct run *run)
 
 	if (analysis_is_communication(analysis))
 		return; /* it has none */
+	if (analysis->is_whole) {
+		add(texts, whole_text(analysis, run->label));
+		return;
+	}
 	list = analysis_least_sure(analysis);
 	if (!list || list->confidence >= RUN_SURE)
 		return;

@@ -269,7 +269,7 @@ static void make_worker(struct sampling *sampling, struct summary_names *names, 
 
 	*to = (struct summary_worker){.device = from->worker->device,
 		.by_period = from->iterations.by_period,
-		.confidence = from->iterations.confidence,
+		.confidence = analysis->is_whole ? analysis->rejected.confidence : from->iterations.confidence,
 		.found = from->iterations.count,
 		.used = from->used_count};
 	for (int i = 0; i < 4; i++)
