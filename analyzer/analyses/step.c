@@ -43,6 +43,7 @@ void step_find(const struct analysis *analysis, struct step *step)
 	if (analysis->worker_count == 0)
 		return;
 	count_ranks(analysis, step);
+	step->whole = analysis->is_whole;
 	step->used = SIZE_MAX;
 	for (size_t w = 0; w < analysis->worker_count; w++) {
 		const struct analysis_worker *worker = &analysis->workers[w];

@@ -24,7 +24,20 @@ struct step {
 	size_t used, count;  /* iterations, on the rank with fewest used */
 	size_t ranks, world; /* world: 0 where no trace tells */
 	double confidence;   /* the least of all workers' iterations */
+	bool whole;          /* no iterations are known: the recording counts as one */
 };
+
+/* What a figure is of: "a step", or without iterations "the recording"; and after an amount: "a step", "of the
+ * recording". */
+static inline const char *step_unit(bool whole)
+{
+	return whole ? "the recording" : "a step";
+}
+
+static inline const char *step_each(bool whole)
+{
+	return whole ? "of the recording" : "a step";
+}
 
 /* All zero without workers. */
 void step_find(const struct analysis *analysis, struct step *step);

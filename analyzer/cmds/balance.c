@@ -80,8 +80,11 @@ static void print_tables(struct analysis *analysis, const struct balance *balanc
 	const struct cause_list *causes, enum print_form form, cJSON *object, FILE *out)
 {
 	static const char *const keys[] = {"phases", "layers", "ranks", "causes"};
-	static const char *const titles[] = {"Phases, mean time of an iteration",
-		"Layers, forward and backward", "Ranks, mean of an iteration", NULL};
+	const bool whole = analysis->is_whole;
+	const char *const titles[] = {
+		whole ? "Phases, mean time of the recording" : "Phases, mean time of an iteration",
+		"Layers, forward and backward",
+		whole ? "Ranks, mean of the recording" : "Ranks, mean of an iteration", NULL};
 
 	for (int i = 0; i < (form == PRINT_TEXT ? 3 : 4); i++) {
 		struct print_table table;

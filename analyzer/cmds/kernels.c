@@ -1,5 +1,6 @@
 /* pmanalyze kernels: what ran on the devices, by name. */
 #include "analyses/kernels.h"
+#include "analyses/step.h"
 #include "cmd_common.h"
 
 #include <stdint.h>
@@ -63,7 +64,9 @@ static void print_run(struct run *run, const struct kernels_options *options, cJ
 	if (form == PRINT_TEXT && table.row_count == 0)
 		print_paragraph("No device times are known.", 2, out);
 	else
-		print_part(&table, form, object, "kernels", "On the devices in a step, mean of the ranks",
+		print_part(&table, form, object, "kernels",
+			arena_format(
+				arena, "On the devices in %s, mean of the ranks", step_unit(analysis->is_whole)),
 			form == PRINT_TEXT, out);
 	print_free(&table);
 	if (rows < kernels.row_count) {

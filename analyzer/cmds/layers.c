@@ -255,8 +255,9 @@ static int run(int argument_count, char **arguments)
 		} else if (table.row_count > 0) {
 			run_print_device(&runs[0], stdout);
 			print_text(&table,
-				how.ranks ? "Layers by rank, mean time of an iteration"
-					  : "Layers, mean time of an iteration",
+				arena_format(table.arena, "Layers%s, mean time of %s",
+					how.ranks ? " by rank" : "",
+					runs[0].analysis.is_whole ? "the recording" : "an iteration"),
 				stdout);
 			print_no_layer(&runs[0].analysis, stdout);
 		} else if (runs[0].analysis.worker_count > 0) {

@@ -78,7 +78,7 @@ void report_recording(struct analysis *analysis, FILE *out);
 void report_recording_json(const struct analysis *analysis, cJSON *object); /* all four */
 
 /* "Iterations: 29 of 30 used on each rank, found by the model's updates, confidence 100%." (report_found.c).
- * Where nothing repeats the recording stands as one, and nothing is said of how likely that is. */
+ * Without iterations: why, and that the recording is shown as one. */
 /* "Phases and layers: as PyTorch says them, for 99.8% of the computing time.", of the rank of which it says the least; "":
  * it says nothing. */
 const char *report_told_text(const struct analysis *analysis, struct arena *arena);
@@ -91,9 +91,6 @@ const char *report_source_key(enum iteration_source source);
 
 /* Agreement of the iterations found from the calls alone with the step markers; nothing without markers. */
 void report_markers(struct analysis *analysis, FILE *out);
-/* Are the iterations of a rank unknown? Then no figure of them means anything; the second says so too. */
-bool report_is_unknown(const struct analysis *analysis);
-bool report_unknown(struct analysis *analysis, FILE *out);
 /* Of a run that does nothing but communicate: says so, and the calls by size. False: it is no such run. */
 bool report_exchanges(struct analysis *analysis, FILE *out);
 void report_candidates_json(const struct analysis *analysis, cJSON *object);

@@ -74,12 +74,6 @@ void report_markers(struct analysis *analysis, FILE *out)
 			2, out);
 }
 
-/* Is the recording as a whole taken for one iteration? */
-static bool is_whole(const struct analysis *analysis)
-{
-	return analysis->workers[0].iterations.source == ITERATION_BY_WINDOW;
-}
-
 /* "29", or "28 to 29" where ranks differ. */
 static const char *range(struct arena *arena, size_t least, size_t most)
 {
@@ -98,12 +92,29 @@ static const char *source_text(const struct iteration_list *list, struct arena *
 		list->range_agrees ? ", as by the calls alone" : ", which the calls alone do not tell");
 }
 
+/* How a recording without iterations is shown. */
+static const char *whole_text(const struct analysis *analysis, struct arena *arena)
+{
+	const struct analysis_rejected *rejected = &analysis->rejected;
+	const size_t parts = analysis->workers[0].used_count;
+	const char *how = parts == 1 ? "the recording is shown as one"
+				     : arena_format(arena, "each of its %zu recorded parts is shown as one", parts);
+
+	if (rejected->count == 0)
+		return arena_format(arena, "Iterations: none found, as nothing repeats: %s.", how);
+	return arena_format(arena,
+		"Iterations: unknown (%zu by %s would be right with a probability of %.0f%%), so %s. Candidates: %s. "
+		"--iteration-at and --iteration-every say where they are.",
+		rejected->count, report_source_text(rejected->source), rejected->confidence * 100, how,
+		iteration_candidates_text(&rejected->candidates, arena));
+}
+
 const char *report_iterations_text(const struct analysis *analysis, struct arena *arena)
 {
 	size_t least = SIZE_MAX, most = 0, fewest = SIZE_MAX, found = 0;
 
-	if (is_whole(analysis))
-		return "Iterations: none found, as nothing repeats: the recording is shown as one.";
+	if (analysis->is_whole)
+		return whole_text(analysis, arena);
 	for (size_t i = 0; i < analysis->worker_count; i++) {
 		const struct analysis_worker *worker = &analysis->workers[i];
 
@@ -131,14 +142,6 @@ const char *report_direction_text(const struct analysis *analysis)
 		       : "";
 }
 
-bool report_is_unknown(const struct analysis *analysis)
-{
-	const struct iteration_list *least = analysis_least_sure(analysis);
-
-	return (least && iteration_is_searched(least) && least->confidence < ITERATION_UNKNOWN) ||
-	       analysis_is_communication(analysis);
-}
-
 bool report_exchanges(struct analysis *analysis, FILE *out)
 {
 	struct print_table table;
@@ -157,34 +160,31 @@ bool report_exchanges(struct analysis *analysis, FILE *out)
 	return true;
 }
 
-bool report_unknown(struct analysis *analysis, FILE *out)
+static void candidates_json(const struct iteration_candidates *candidates, cJSON *object)
 {
-	const struct iteration_list *least = analysis_least_sure(analysis);
+	cJSON *item = cJSON_AddObjectToObject(object, "iteration_candidates");
 
-	if (!report_is_unknown(analysis))
-		return false;
-	print_paragraph(
-		arena_format(&analysis->timeline.arena,
-			"Iterations: unknown (%zu by %s would be right with a probability of %.0f%%), so there is no "
-			"table of phases. Candidates: %s.",
-			least->count, report_source_text(least->source), least->confidence * 100,
-			iteration_candidates_text(&least->candidates, &analysis->timeline.arena)),
-		2, out);
-	return true;
+	cJSON_AddNumberToObject(item, "updates", (double)candidates->updates);
+	cJSON_AddNumberToObject(item, "copies_from_host", (double)candidates->inputs);
+	cJSON_AddNumberToObject(item, "copies_to_host", (double)candidates->results);
+	cJSON_AddNumberToObject(item, "repetitions", (double)candidates->passes);
 }
 
 void report_candidates_json(const struct analysis *analysis, cJSON *object)
 {
 	const struct iteration_list *least = analysis_least_sure(analysis);
-	cJSON *candidates;
+	const struct analysis_rejected *rejected = &analysis->rejected;
 
-	if (!least || !iteration_is_searched(least))
-		return;
-	candidates = cJSON_AddObjectToObject(object, "iteration_candidates");
-	cJSON_AddNumberToObject(candidates, "updates", (double)least->candidates.updates);
-	cJSON_AddNumberToObject(candidates, "copies_from_host", (double)least->candidates.inputs);
-	cJSON_AddNumberToObject(candidates, "copies_to_host", (double)least->candidates.results);
-	cJSON_AddNumberToObject(candidates, "repetitions", (double)least->candidates.passes);
+	if (rejected->count) {
+		cJSON *item = cJSON_AddObjectToObject(object, "iterations_rejected");
+
+		cJSON_AddStringToObject(item, "found_by", report_source_key(rejected->source));
+		cJSON_AddNumberToObject(item, "iterations", (double)rejected->count);
+		cJSON_AddNumberToObject(item, "confidence", rejected->confidence);
+		candidates_json(&rejected->candidates, object);
+	} else if (least && iteration_is_searched(least)) {
+		candidates_json(&least->candidates, object);
+	}
 }
 
 /* Of the rank with the minimum; NULL: there is none. */
@@ -236,7 +236,7 @@ void report_found_json(const struct analysis *analysis, cJSON *object)
 		cJSON_AddStringToObject(object, "iteration_range", analysis->workers[0].iterations.range);
 		cJSON_AddBoolToObject(object, "iteration_range_agrees", analysis->workers[0].iterations.range_agrees);
 	}
-	if (is_whole(analysis))
+	if (analysis->is_whole)
 		cJSON_AddNullToObject(object, "confidence");
 	else
 		cJSON_AddNumberToObject(object, "confidence", analysis_least_sure(analysis)->confidence);

@@ -3,6 +3,7 @@
 #include "report.h"
 #include "analyses/kernels.h"
 #include "analyses/recording_cost.h"
+#include "analyses/step.h"
 #include "base/text.h"
 #include "trace/losses.h"
 
@@ -359,10 +360,10 @@ static const char *scaled_text(struct arena *arena, const struct analysis *analy
 		       : arena_format(arena, " Of steps with device times x %g: more of a GPU's own.", scale);
 }
 
-static const char *cost_of_step(struct arena *arena, const struct recording_cost *cost)
+static const char *cost_of_step(struct arena *arena, const struct recording_cost *cost, bool whole)
 {
-	return arena_format(arena, "%s of a step of %s (%.2f%%): %.0f calls at %.0f ns",
-		print_time(arena, cost->share * cost->step_ns), print_time(arena, cost->step_ns),
+	return arena_format(arena, "%s of %s of %s (%.2f%%): %.0f calls at %.0f ns",
+		print_time(arena, cost->share * cost->step_ns), step_unit(whole), print_time(arena, cost->step_ns),
 		cost->share * 100, cost->calls, cost->call_ns);
 }
 
@@ -388,7 +389,7 @@ static void report_cost(const struct analysis *analysis, FILE *out)
 				"Recording overhead: about %s; %s. Estimated from a sample of calls, without "
 				"CUPTI's own time and the program's emptied caches (PMHOOK_COST=measure "
 				"measures all of it).%s",
-				isnan(cost.share) ? "- of a step" : cost_of_step(arena, &cost),
+				isnan(cost.share) ? "- of a step" : cost_of_step(arena, &cost, analysis->is_whole),
 				cost_of_run(arena, &cost), scaled_text(arena, analysis)),
 			2, out);
 }

@@ -1,6 +1,7 @@
 /* The report of one run: what was seen and what was left out, the phases, and what follows from them. */
 #include "report.h"
 #include "analyses/pipeline.h"
+#include "analyses/step.h"
 #include "analyses/finding/finding.h"
 #include "analyses/load_imbalance.h"
 #include "base/csv.h"
@@ -193,8 +194,6 @@ static void print_head(struct run *run, FILE *out)
 	report_windows(analysis, out);
 	if (report_exchanges(analysis, out) || analysis->worker_count == 0)
 		return;
-	if (report_unknown(analysis, out))
-		return;
 	left = count_left_out(analysis, &analysis->workers[0]);
 	print_paragraph(report_iterations_text(analysis, arena), 2, out);
 	if (*report_told_text(analysis, arena))
@@ -257,17 +256,14 @@ static void print_pipeline(struct analysis *analysis, FILE *out)
 		print_paragraph(pipeline_text(&pipeline, &analysis->timeline.arena), 2, out);
 }
 
-static void print_conclusions(struct run *run, FILE *out)
+static void print_equation(struct analysis *analysis, double graph_ns, FILE *out)
 {
-	struct analysis *analysis = &run->analysis;
 	struct arena *arena = &analysis->timeline.arena;
 	double iteration_ns = analysis_iteration(analysis->workers, analysis->worker_count).mean;
 	double equation_ns = report_equation(analysis);
-	double graph_ns =
-		analysis_phase(analysis->workers, analysis->worker_count, PHASE_GRAPH, ANALYSIS_BUSY).mean;
-	struct report_communication communication = report_communication(analysis);
 
-	fputc('\n', out);
+	if (analysis->is_whole) /* it is of a step */
+		return;
 	print_paragraph(
 		arena_format(arena,
 			"Equation (%s): t_io + t_h2d + t_md + %s + t_u = %s; measured t_iter = %s "
@@ -280,12 +276,25 @@ static void print_conclusions(struct run *run, FILE *out)
 			report_equation_rest(
 				arena, equation_ns, iteration_ns, report_phases_unlabelled(analysis))),
 		2, out);
+}
+
+static void print_conclusions(struct run *run, FILE *out)
+{
+	struct analysis *analysis = &run->analysis;
+	struct arena *arena = &analysis->timeline.arena;
+	double graph_ns =
+		analysis_phase(analysis->workers, analysis->worker_count, PHASE_GRAPH, ANALYSIS_BUSY).mean;
+	struct report_communication communication = report_communication(analysis);
+
+	if (!analysis->is_whole || analysis->worker_count > 1 || graph_ns > 0 || communication.busy_ns > 0)
+		fputc('\n', out);
+	print_equation(analysis, graph_ns, out);
 	if (graph_ns > 0)
 		print_paragraph(
 			arena_format(arena,
-				"Graphs: %s of an iteration is in captured graphs timed as a whole; CUPTI "
+				"Graphs: %s of %s is in captured graphs timed as a whole; CUPTI "
 				"device times resolve their operations.",
-				print_time(arena, graph_ns)),
+				print_time(arena, graph_ns), analysis->is_whole ? "the recording" : "an iteration"),
 			2, out);
 	if (communication.busy_ns > 0)
 		print_paragraph(
@@ -387,8 +396,9 @@ void report_calls(struct run *run, enum print_form form, FILE *out)
 		print_paragraph("The trace has no calls of the host.", 0, out);
 	else
 		print_part(&table, form, NULL, "host_calls",
-			"Calls of the host in a step, and the GPU's idle time in them", form == PRINT_TEXT,
-			out);
+			arena_format(table.arena, "Calls of the host in %s, and the GPU's idle time in them",
+				step_unit(analysis->is_whole)),
+			form == PRINT_TEXT, out);
 	print_free(&table);
 	findings_free(&findings);
 }
@@ -401,14 +411,14 @@ void report_run(struct run *run, bool ranks, FILE *out)
 	const char *absent;
 
 	print_head(run, out);
-	if (analysis->worker_count > 0 && !report_is_unknown(analysis)) {
+	if (analysis->worker_count > 0 && !analysis_is_communication(analysis)) {
 		findings_find(analysis, &findings);
 		fputc('\n', out);
 		findings_print(&findings, FINDING_HEADLINE, out);
 		fputc('\n', out);
 		print_init(&table, &analysis->timeline.arena);
 		report_phase_table(analysis, &table, true);
-		print_text(&table, "Mean time of an iteration", out);
+		print_text(&table, analysis->is_whole ? "Time of the recording" : "Mean time of an iteration", out);
 		print_free(&table);
 		absent = report_absent_text(analysis);
 		if (*absent)

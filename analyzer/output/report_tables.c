@@ -108,7 +108,7 @@ void report_phase_table(struct analysis *analysis, struct print_table *table, bo
 	}
 	table->rule = true;
 	print_row(table);
-	print_word(table, phase_column, "iteration");
+	print_term(table, phase_column, "iteration", analysis->is_whole ? "recording" : "iteration");
 	print_word(table, symbol, "t_iter");
 	print_number(table, exclusive, all.mean);
 	print_number(table, exclusive_deviation, all.deviation);

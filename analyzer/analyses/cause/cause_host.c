@@ -8,6 +8,7 @@
 #include "cause_find.h"
 #include "analyses/host_habit.h"
 #include "analyses/input_file.h"
+#include "analyses/step.h"
 
 #include <math.h>
 #include <string.h>
@@ -25,6 +26,11 @@ struct excess {
 static const char *time_text(struct cause_search *search, double ns)
 {
 	return print_time(&search->list->arena, ns);
+}
+
+static const char *each_text(const struct cause_search *search)
+{
+	return step_each(search->analysis->is_whole);
 }
 
 static struct excess excess_of(double lead_ns, double typical_ns, double peer_lead_ns, double peer_typical_ns)
@@ -115,10 +121,11 @@ static void settle_blocking(struct cause_search *search, const struct blocking *
 			.cost_ns = cost_ns,
 			.factor = NAN,
 			.evidence = arena_format(arena,
-				"its device has no work for %s a step meanwhile, other devices %s (%.4g calls a "
-				"step vs %.4g)%s",
-				time_text(search, blocking->own_ns), time_text(search, blocking->peer_ns),
-				blocking->own_calls, blocking->peer_calls,
+				"its device has no work for %s %s meanwhile, other devices %s (%.4g calls %s vs "
+				"%.4g)%s",
+				time_text(search, blocking->own_ns), each_text(search),
+				time_text(search, blocking->peer_ns), blocking->own_calls, each_text(search),
+				blocking->peer_calls,
 				place_text(search, blocking->first))});
 }
 
@@ -209,9 +216,9 @@ void cause_find_pause(struct cause_search *search)
 			.cost_ns = excess.lead_ns + excess.late_ns,
 			.factor = NAN,
 			.evidence = arena_format(arena,
-				"its device has no work and its host is in no call for %s a step, other hosts "
-				"%s; %.0f%% of it in %s",
-				time_text(search, search->own_calls->outside.typical_ns),
+				"its device has no work and its host is in no call for %s %s, other hosts %s; "
+				"%.0f%% of it in %s",
+				time_text(search, search->own_calls->outside.typical_ns), each_text(search),
 				time_text(search, search->peer_calls->outside.typical_ns),
 				100 * search->own_calls->outside_share, print_clean(arena, place))});
 }
@@ -266,9 +273,9 @@ static void find_late_copy(struct cause_search *search)
 			.cost_ns = cost_ns,
 			.factor = NAN,
 			.evidence = arena_format(&search->list->arena,
-				"its device has no work for %s a step before the next batch is copied, other "
+				"its device has no work for %s %s before the next batch is copied, other "
 				"devices %s, and the host is in no call%s%s",
-				time_text(search, own->copy_ns), time_text(search, peer->copy_ns),
+				time_text(search, own->copy_ns), each_text(search), time_text(search, peer->copy_ns),
 				mostly_text(search, place),
 				place ? ""
 				      : " (reading or preparing the batch, or other work between steps: the "
@@ -359,10 +366,10 @@ static void add_waits(struct cause_search *search, double cost_ns, const struct 
 			.cost_ns = cost_ns,
 			.factor = NAN,
 			.evidence = arena_format(arena,
-				"%.4g calls of %s a step, other ranks %.4g%s; after them nothing is enqueued, and its "
-				"device waits %s an iteration for launches, other devices %s",
-				call->count, name, other, place_text(search, call),
-				time_text(search, search->own->host.median),
+				"%.4g calls of %s %s, other ranks %.4g%s; after them nothing is enqueued, and its "
+				"device waits %s %s for launches, other devices %s",
+				call->count, name, each_text(search), other, place_text(search, call),
+				time_text(search, search->own->host.median), each_text(search),
 				time_text(search, search->peer->host.median))});
 }
 
@@ -376,9 +383,9 @@ static void add_late(struct cause_search *search, double cost_ns)
 			.cost_ns = cost_ns,
 			.factor = peer->host.median > 0 ? own->host.median / peer->host.median : NAN,
 			.evidence = arena_format(&search->list->arena,
-				"its device waits %s an iteration for launches, other devices %s (%.0f late "
-				"launches vs %.0f)%s",
-				time_text(search, own->host.median), time_text(search, peer->host.median),
+				"its device waits %s %s for launches, other devices %s (%.0f late launches vs "
+				"%.0f)%s",
+				time_text(search, own->host.median), each_text(search), time_text(search, peer->host.median),
 				gaps(own), gaps(peer),
 				pause ? arena_format(&search->list->arena,
 						"; meanwhile the host is in no call%s",

@@ -37,7 +37,7 @@ const char *finding_strength_text(enum finding_strength strength)
 
 enum finding_strength finding_measured(const struct finding_list *list)
 {
-	if (list->step.confidence < CONFIDENT || list->step.used < 3)
+	if (list->step.whole || list->step.confidence < CONFIDENT || list->step.used < 3)
 		return FINDING_WEAK;
 	return list->step.used < 5 || list->step.ranks < list->step.world ? FINDING_LIKELY : FINDING_STRONG;
 }
@@ -59,8 +59,9 @@ static const char *basis_of(struct finding_list *list)
 	const char *sure = step->confidence < CONFIDENT ? arena_format(&list->arena, " (confidence %.0f%%)",
 								  100 * step->confidence)
 							: "";
-	const char *text = arena_format(&list->arena, "%zu of %zu iterations%s, %s", step->used, step->count,
-		sure, finding_ranks(list));
+	const char *text = step->whole ? arena_format(&list->arena, "the recording as one, %s", finding_ranks(list))
+				       : arena_format(&list->arena, "%zu of %zu iterations%s, %s", step->used,
+						 step->count, sure, finding_ranks(list));
 
 	if (list->cut)
 		text = arena_format(&list->arena, "%s, of a file that breaks off", text);
@@ -135,8 +136,10 @@ void findings_find(struct analysis *analysis, struct finding_list *list)
 		finding_input(list);
 		finding_idle(list);
 	}
-	finding_outliers(list);
-	finding_evaluation(list);
+	if (!list->step.whole) {
+		finding_outliers(list);
+		finding_evaluation(list);
+	}
 	finding_order(list);
 }
 

@@ -20,6 +20,9 @@
 #define FINDING_LEAST 0.01 /* of an iteration: what gains less is not listed */
 #define FINDING_HEADLINE 3 /* so many open a report */
 
+/* What is not looked for where no iterations are known. */
+#define FINDING_NEED_ITERATIONS "jitter, outliers, evaluation, offload"
+
 #define FINDING_LIST(X) \
 	X(STRAGGLER, "straggler", "pmanalyze balance") \
 	X(WAITING, "waiting", "pmanalyze balance") \

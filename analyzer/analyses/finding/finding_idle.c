@@ -72,8 +72,8 @@ static const char *count_text(struct finding_list *list, const struct host_call 
 		return arena_format(&list->arena, "%.0f call%s in %zu steps %s %s", all, plural,
 			list->step.used, verb,
 			print_time(&list->arena, call->time_ns * (double)list->step.used));
-	return arena_format(&list->arena, "%.4g call%s a step %s %s", call->count, plural, verb,
-		print_time(&list->arena, call->time_ns));
+	return arena_format(&list->arena, "%.4g call%s %s %s %s", call->count, plural,
+		step_each(list->step.whole), verb, print_time(&list->arena, call->time_ns));
 }
 
 static void add_call(struct finding_list *list, const struct host_call *call, double least_ns)
@@ -198,10 +198,11 @@ static void add_latency(struct finding_list *list)
 	call = call_meanwhile(&list->calls[least]);
 	if (call && call->phases_ns[PHASE_IDLE_QUEUE - PHASE_WORK_COUNT] > mean_ns / 3)
 		meanwhile = arena_format(arena,
-			"; for %.0f%% of it the host is blocked in %s (%s a step); the trace cannot tell "
+			"; for %.0f%% of it the host is blocked in %s (%s %s); the trace cannot tell "
 			"whether this call waits for the GPU or stalls it",
 			100 * call->phases_ns[PHASE_IDLE_QUEUE - PHASE_WORK_COUNT] / mean_ns,
-			print_clean(arena, call->name), print_time(arena, call->time_ns));
+			print_clean(arena, call->name), print_time(arena, call->time_ns),
+			step_each(list->step.whole));
 	finding_add_idle(list, FINDING_LATENCY, *meanwhile ? FINDING_WEAK : finding_measured(list), NULL,
 		arena_format(arena, "Latency between kernels, or a stream waits for another%s", meanwhile),
 		NULL, queue_ns);
@@ -332,7 +333,8 @@ static void add_communication(struct finding_list *list)
 				  print_time(arena, wait_ns))
 			: "waiting for the last rank is not counted";
 	finding_add_idle(list, FINDING_COMMUNICATION, absent ? FINDING_WEAK : finding_measured(list), NULL,
-		arena_format(arena, "A step has %s of it; %s", print_time(arena, busy_ns), waits),
+		arena_format(arena, "%s %s of it; %s", list->step.whole ? "The recording has" : "A step has",
+			print_time(arena, busy_ns), waits),
 		exchange_advice(analysis), lost_ns(list, sends && wait_ns > 0));
 }
 
@@ -378,8 +380,8 @@ static void add_computing(struct finding_list *list)
 		(struct finding){.kind = FINDING_COMPUTING,
 			.strength = finding_measured(list),
 			.subject = "computing",
-			.title = arena_format(arena, "The GPUs compute for %.0f%% of a step",
-				100 * fmin(1, ns / list->step.mean_ns)),
+			.title = arena_format(arena, "The GPUs compute for %.0f%% of %s",
+				100 * fmin(1, ns / list->step.mean_ns), step_unit(list->step.whole)),
 			.text = layer ? arena_format(arena, "That is %s; the costliest layer is %s with %s",
 						print_time(arena, ns), print_clean(arena, layer_title(layer)),
 						print_time(arena, layer_ns))

@@ -61,6 +61,20 @@ static void add_offload(struct finding_list *list, const struct analysis_worker 
 			.lost_ns = ns});
 }
 
+/* Of one step: what is copied only once, as a model at the start, is not told from what each step copies. */
+static void add_copies(struct finding_list *list, const struct analysis_worker *worker, double ns)
+{
+	struct offload offload;
+
+	offload_find(list->analysis, worker, &offload);
+	finding_add_idle(list, FINDING_INPUT, FINDING_WEAK, "The GPUs wait for copies from the host",
+		arena_format(&list->arena,
+			"Copies to each GPU take %s; whether they are input, or weights that are copied once or in "
+			"each step, one step does not tell",
+			print_time(&list->arena, offload.to_ns)),
+		"record some more steps", ns);
+}
+
 static bool is_offload(const struct finding_list *list)
 {
 	struct offload offload;
@@ -88,7 +102,10 @@ void finding_input(struct finding_list *list)
 		}
 	}
 	if (worker && is_offload(list)) {
-		add_offload(list, worker, least_ns[2]);
+		if (list->step.used < 2)
+			add_copies(list, worker, least_ns[2]);
+		else
+			add_offload(list, worker, least_ns[2]);
 		least_ns[2] = 0;
 	}
 	if (worker)

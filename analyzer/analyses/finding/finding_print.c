@@ -11,6 +11,10 @@ const char *finding_step_text(struct finding_list *list)
 	struct arena *arena = &list->arena;
 	const char *spread = "", *outliers = "";
 
+	if (step->whole)
+		return arena_format(arena, "Recording: %s%s; no iterations are known, so it counts as one; %s.",
+			step->used > 1 ? "mean of its parts " : "", print_time(arena, step->mean_ns),
+			finding_ranks(list));
 	if (step->used > 2)
 		spread = arena_format(arena, " (quartiles %s and %s)", print_time(arena, step->low_ns),
 			print_time(arena, step->high_ns));
@@ -40,8 +44,9 @@ static const char *title_text(struct finding_list *list, const struct finding *f
 {
 	if (!isfinite(finding->gain_ns))
 		return finding->title;
-	return arena_format(&list->arena, "%s: at most %s a step (%.1f%%)", finding->title,
-		print_time(&list->arena, finding->gain_ns), 100 * finding_share(list, finding));
+	return arena_format(&list->arena, "%s: at most %s %s (%.1f%%)", finding->title,
+		print_time(&list->arena, finding->gain_ns), step_each(list->step.whole),
+		100 * finding_share(list, finding));
 }
 
 /* `mark`: what it begins with, as "1." */
@@ -62,17 +67,24 @@ void findings_print(struct finding_list *list, size_t most, FILE *out)
 {
 	if (list->step.ranks == 0)
 		return;
-	print_heading("Findings, % of the mean step", out);
+	print_heading(list->step.whole ? "Findings, % of the recording" : "Findings, % of the mean step", out);
 	print_paragraph(finding_step_text(list), 2, out);
 	for (size_t i = 0; i < list->count && i < most; i++)
 		print_finding(list, &list->items[i], arena_format(&list->arena, "%zu.", i + 1), out);
 	if (list->count == 0)
-		print_paragraph("Nothing stands out: neither stragglers, input, launches nor communication "
-				"cost 1% of a step.",
+		print_paragraph(arena_format(&list->arena,
+					"Nothing stands out: neither stragglers, input, launches nor communication "
+					"cost 1%% of %s.",
+					step_unit(list->step.whole)),
 			2, out);
 	if (list->count > most)
 		print_paragraph(arena_format(&list->arena, "%zu more with smaller gains (--json has all).",
 					list->count - most),
+			2, out);
+	if (list->step.whole)
+		print_paragraph(arena_format(&list->arena,
+					"Unknown without iterations: %s; whether what is above recurs in each step.",
+					FINDING_NEED_ITERATIONS),
 			2, out);
 }
 
@@ -86,7 +98,8 @@ void findings_print_first(struct finding_list *list, FILE *out)
 			arena_format(&list->arena, "First finding: %s.", title_text(list, &list->items[0])),
 			2, out);
 	else
-		print_paragraph("No finding costs 1% of a step.", 2, out);
+		print_paragraph(
+			arena_format(&list->arena, "No finding costs 1%% of %s.", step_unit(list->step.whole)), 2, out);
 }
 
 size_t findings_print_kind(struct finding_list *list, enum finding_kind kind, FILE *out)
@@ -126,6 +139,8 @@ void findings_json(struct finding_list *list, cJSON *object)
 	add_number(step_object, "iterations", (double)step->used);
 	add_number(step_object, "ranks", (double)step->ranks);
 	add_number(step_object, "world", (double)step->world);
+	if (step->whole)
+		cJSON_AddStringToObject(step_object, "unknown", FINDING_NEED_ITERATIONS);
 	for (size_t i = 0; i < list->count; i++) {
 		const struct finding *finding = &list->items[i];
 		cJSON *item = cJSON_CreateObject();

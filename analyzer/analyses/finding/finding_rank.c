@@ -120,6 +120,13 @@ static void add_cause(struct finding_list *list, const struct cause *cause)
 		NULL);
 }
 
+static const char *waiting_title(const struct finding_list *list)
+{
+	if (list->step.whole)
+		return "Ranks wait for each other";
+	return list->causes.count ? "Jitter: no other persistent straggler" : "Jitter: no persistent straggler";
+}
+
 /* Waiting that is not for a rank with a persistent cause: the rank that causes most of it is named, as such.
  */
 static void add_waiting(struct finding_list *list)
@@ -155,10 +162,10 @@ static void add_waiting(struct finding_list *list)
 		late.text = arena_format(arena, "not in most iterations, but on average %s", late.text);
 	finding_add(list,
 		(struct finding){.kind = FINDING_WAITING,
-			.strength = list->step.ranks < list->step.world ? FINDING_WEAK : FINDING_LIKELY,
+			.strength = list->step.whole || list->step.ranks < list->step.world ? FINDING_WEAK
+											     : FINDING_LIKELY,
 			.subject = "changing stragglers",
-			.title = list->causes.count ? "Jitter: no other persistent straggler"
-						    : "Jitter: no persistent straggler",
+			.title = waiting_title(list),
 			.text = arena_format(arena,
 				"Most of it for %s: it causes %s of waiting, summed over the others, and is "
 				"last in %.1f%% of the collectives; %s",
@@ -167,6 +174,8 @@ static void add_waiting(struct finding_list *list)
 					(double)list->balance.collective_count,
 				late.text
 					? late.text
+				: list->step.whole
+					? "its layers, input and launches do not take longer than elsewhere"
 					: "its layers, input and launches do not take longer than elsewhere in "
 					  "most iterations"),
 			.advice = late.advice ? late.advice

@@ -110,7 +110,7 @@ static void write_ranks(struct html_page *page, const struct html_run *run)
 
 void html_phases(struct html_page *page, const struct html_run *run)
 {
-	html_section(page, "Phases of an iteration");
+	html_section(page, run->analysis->is_whole ? "Phases of the recording" : "Phases of an iteration");
 	fputs("<p class=\"dim\">Means over iterations and ranks. Busy: some work of the phase is running. "
 	      "Exclusive: each instant belongs to one phase, so phases add up to the iteration; for "
 	      "communication this is the exposed time.</p>\n",

@@ -21,8 +21,8 @@ const char *html_finding_title(
 
 	if (!isfinite(finding->gain_ns))
 		return arena_format(&page->arena, "<b>%s</b>", title);
-	return arena_format(&page->arena, "<b>%s</b>: at most %s a step (%.1f%%)", title,
-		html_time(page, finding->gain_ns), 100 * finding_share(&run->findings, finding));
+	return arena_format(&page->arena, "<b>%s</b>: at most %s %s (%.1f%%)", title,
+		html_time(page, finding->gain_ns), step_each(run->findings.step.whole), 100 * finding_share(&run->findings, finding));
 }
 
 static void write_finding(struct html_page *page, const struct html_run *run, const struct finding *finding)
@@ -49,9 +49,10 @@ void html_words(struct html_page *page, struct html_run *run)
 	fprintf(page->out, "<div class=\"lead\">\n<p>%s</p>\n<ol aria-label=\"Findings\">\n",
 		html_escape(page, finding_step_text(&run->findings)));
 	if (list->count == 0)
-		fputs("<li><b>Nothing stands out</b>: neither stragglers, input, launches nor communication cost 1% "
-		      "of a step.</li>\n",
-			page->out);
+		fprintf(page->out,
+			"<li><b>Nothing stands out</b>: neither stragglers, input, launches nor communication cost 1%% "
+			"of %s.</li>\n",
+			step_unit(list->step.whole));
 	for (size_t i = 0; i < list->count && i < MOST_FINDINGS; i++)
 		write_finding(page, run, &list->items[i]);
 	fputs("</ol>\n</div>\n", page->out);
