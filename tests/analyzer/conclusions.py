@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""What is said of jobs whose trouble is known: conclusions.py PMANALYZE. Each case is a made-up job (jobs.py) of the shape of a
-public report, with the words that its first finding must have, those that must not appear at all, and how sure the finding may be.
+"""What is said of jobs whose trouble is known: conclusions.py PMANALYZE REPORT.md [--write]. Each case is a made-up job (jobs.py) of the
+shape of a public report, with the words that its first finding must have, those that must not appear at all, and how sure the finding may
+be. REPORT.md has examples, each after a line "Example: CASE."; they must be what is printed (--write: are made so).
 """
 import os
 import re
@@ -55,7 +56,8 @@ SAVE = "torch/serialization.py(800): save"
 ITEM = "dataset.py(31): __getitem__"
 NEVER = ["launch-bound", "CPU affinity"]
 
-# name, disturbance, what else the job has, words of the first finding in this order, words nowhere, its strength
+# name, disturbance, what else the job has ("serve": it only goes forward, for so many requests; "head": words above the findings, in
+# this order), words of the first finding in this order, words nowhere, its strength
 CASES = [
     ("nothing", lambda rank, step: [], {}, ["Communication is not hidden"], ["Straggler", "Ranks wait"], "Strong"),
     ("allocator retries on one rank", on(1, "backward", retry), {},
@@ -99,17 +101,22 @@ CASES = [
     (".item() on one rank", on(1, "forward", items), {},
      ["Straggler rank 1: the host waits for its device more often, in cudaStreamSynchronize", "aten::item", "item()) later"],
      NEVER, "Likely"),
+    ("inference, one step of which cannot be told from another", None, {"serve": 6, "head": ["Iterations: unknown", "is shown as one",
+     "Forward only", "% of the recording", "no iterations are known"]},
+     ["of the recording"], ["a step (", "iterations,"], "Weak"),
+    ("inference in which nothing repeats", None, {"serve": 1, "most": 1, "head": ["Iterations: none found, as nothing repeats",
+     "is shown as one", "% of the recording", "no iterations are known"]}, ["of the recording"], ["a step (", "iterations,"], "Weak"),
 ]
 
 
 def findings(text):
     """The findings, each in one line."""
     found = []
-    for line in text[text.index("\nFindings, "):text.index("\nMean time of")].split("\n")[2:]:
+    for line in text[text.index("\nFindings, "):re.search("\n(Mean t|T)ime of", text).start()].split("\n")[2:]:
         if line[:1].isdigit():
             found.append(line)
-        elif found:
-            found[-1] += " " + line.strip()
+        elif found and line.startswith("  "):
+            found[-1] += "\n" + line
     return found
 
 
@@ -121,16 +128,29 @@ def in_order(text, words):
     return None
 
 
-def judge(case, folder):
-    name, disturb, more, words, never, strength = case
-    jobs.write(folder, disturb=disturb, **more)
+def make(case, folder):
+    more = {key: value for key, value in case[2].items() if key not in ("serve", "head")}
+    if "serve" in case[2]:
+        jobs.serve(folder, case[2]["serve"], **more)
+    else:
+        jobs.write(folder, disturb=case[1], **more)
+
+
+def judge(case, folder, printed):
+    """What is wrong; its first finding goes to `printed`, as it is on a screen."""
+    name, _, more, words, never, strength = case
+    make(case, folder)
     result = subprocess.run([PMANALYZE, "report", folder], capture_output=True, check=False, text=True)
     if result.returncode != 0:
         return [f"{name}: exit status {result.returncode}: {result.stderr}"]
     found = findings(result.stdout)
+    printed[name] = found[0] if found else ""
+    found = [" ".join(line.split()) for line in found]
     first = found[0] if found else ""
     missing = in_order(first, words)
     wrong = [f"{name}: no \"{missing}\" in: {first}"] if missing else []
+    missing = in_order(" ".join(result.stdout.split()), more.get("head", []))
+    wrong += [f"{name}: no \"{missing}\" in its head"] if missing else []
     shares = [float(share) for line in found for share in re.findall(r"a step \((\d+\.\d)%\)", line)[:1]]
     waits = [float(share) for line in found for share in re.findall(r"(\d+\.\d)% of (?:its|their) time", line)]
     if shares != sorted(shares, reverse=True) or max(shares + waits, default=0) > 100:
@@ -139,11 +159,33 @@ def judge(case, folder):
     return wrong + ([] if f". {strength}: " in first else [f"{name}: not {strength}: {first}"])
 
 
-def main():
+EXAMPLE = re.compile(r"Example: (.+)\.\n\n((?: {4}.*\n)+)")
+
+
+def check_examples(path, printed, write):
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
     wrong = []
+
+    def replaced(example):
+        name, shown = example.group(1), example.group(2)
+        made = "".join(f"    {line}\n" for line in printed.get(name, "no such case").split("\n"))
+        if made != shown:
+            wrong.append(f"{path}: the example of \"{name}\" is now:\n{made}")
+        return f"Example: {name}.\n\n{made}"
+    changed = EXAMPLE.sub(replaced, text)
+    if write:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(changed)
+    return [] if write else wrong
+
+
+def main():
+    wrong, printed = [], {}
     with tempfile.TemporaryDirectory() as scratch:
         for number, case in enumerate(CASES):
-            wrong += judge(case, os.path.join(scratch, str(number)))
+            wrong += judge(case, os.path.join(scratch, str(number)), printed)
+    wrong += check_examples(sys.argv[2], printed, "--write" in sys.argv)
     print("\n".join(wrong + [f"{len(CASES)} jobs, {len(wrong)} wrong"]))
     return bool(wrong)
 

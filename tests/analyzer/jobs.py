@@ -125,6 +125,15 @@ def finish(rank, disturbances, jitter):
     apply(rank, disturbances, "updated")
 
 
+def write_rank(folder, rank):
+    os.makedirs(folder, exist_ok=True)
+    text = json.dumps({"schemaVersion": 1, "deviceProperties": [{"id": rank.rank, "name": "NVIDIA A100-SXM4-80GB"}],
+                       "distributedInfo": {"backend": "nccl", "rank": rank.rank, "world_size": rank.ranks},
+                       "traceEvents": sorted(rank.events, key=lambda event: event["ts"])})
+    with gzip.open(os.path.join(folder, f"rank-{rank.rank}.json.gz"), "wt") as file:
+        file.write(text)
+
+
 def write(folder, ranks=4, steps=12, disturb=lambda rank, step: [], only=None, seed=1, bytes_each=4_000_000, network=lambda step: 300.0):
     """Writes rank-N.json.gz of all ranks, or of those in `only`."""
     jitter = random.Random(seed)
@@ -138,11 +147,24 @@ def write(folder, ranks=4, steps=12, disturb=lambda rank, step: [], only=None, s
         for rank, plan, begin in zip(made, plans, begins):
             finish(rank, plan, lambda: jitter.gauss(1, 0.003))
             rank.event("user_annotation", f"ProfilerStep#{step + 10}", begin, rank.host - begin, 1)
-    os.makedirs(folder, exist_ok=True)
     for rank in made:
         if only is None or rank.rank in only:
-            text = json.dumps({"schemaVersion": 1, "deviceProperties": [{"id": rank.rank, "name": "NVIDIA A100-SXM4-80GB"}],
-                               "distributedInfo": {"backend": "nccl", "rank": rank.rank, "world_size": ranks},
-                               "traceEvents": sorted(rank.events, key=lambda event: event["ts"])})
-            with gzip.open(os.path.join(folder, f"rank-{rank.rank}.json.gz"), "wt") as file:
-                file.write(text)
+            write_rank(folder, rank)
+
+
+def serve(folder, requests, layers=6, most=12, seed=3):
+    """Writes the trace of a server without marks of steps: each request has another number of passes, and the next comes when it comes."""
+    rank, chance = Rank(0, 1), random.Random(seed)
+    for _ in range(requests):
+        passes = chance.randint(1, most)
+        begin = rank.host
+        rank.copy("HtoD", 1000 * passes, 20)
+        rank.operator("aten::to", begin)
+        for _ in range(passes):
+            for layer in range(layers):
+                begin = rank.host
+                rank.kernel(("gemm", "norm", "act")[layer % 3], 100)
+                rank.operator(("aten::addmm", "aten::mul")[layer % 2], begin)
+            rank.synchronize("aten::item")
+        rank.host += chance.uniform(100, 3000)
+    write_rank(folder, rank)
