@@ -1,5 +1,6 @@
 /* Communication by communicator and function: see comm.h. */
 #include "comm.h"
+#include "base/statistics.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -248,6 +249,7 @@ struct sums {
 	double bytes, bus_bytes, time_ns, wait_ns, transfer_ns;
 	size_t parts, matched; /* of units: on how many ranks; of those matched */
 	size_t *last_counts;   /* by rank */
+	double *transfers;     /* by unit, mean of its ranks */
 };
 
 /* Of a communicator. */
@@ -261,12 +263,12 @@ static void add_unit(struct ranks *ranks, struct comm_row *row, struct sums *sum
 	size_t count)
 {
 	double wait_caused_ns = 0;
+	double *transfer_ns = &sums->transfers[row->count++];
 	size_t last = 0;
 
 	for (size_t i = 1; i < count; i++)
 		if (members[i].begin_ns > members[last].begin_ns)
 			last = i;
-	row->count++;
 	for (size_t i = 0; i < count; i++) {
 		const struct unit *unit = &members[i];
 		double moved = unit->sent > unit->received ? unit->sent : unit->received;
@@ -281,6 +283,7 @@ static void add_unit(struct ranks *ranks, struct comm_row *row, struct sums *sum
 		sums->time_ns += time_ns;
 		sums->wait_ns += wait_ns;
 		sums->transfer_ns += time_ns - wait_ns;
+		*transfer_ns += (time_ns - wait_ns) / (double)count;
 		wait_caused_ns += wait_ns;
 		sums->matched += count > 1 || unit->partner_wait_ns > 0;
 		if (count > 1 && unit->rank >= 0 && (size_t)unit->rank < ranks->count) {
@@ -333,6 +336,7 @@ static void add_row(struct comm *comm, struct ranks *ranks, const struct timelin
 	sums.last_counts = mem_alloc(ranks->count, sizeof(*sums.last_counts));
 	for (size_t i = first; i < end; i = members_from(units, i, end))
 		count++;
+	sums.transfers = mem_alloc(count, sizeof(*sums.transfers));
 	if (skip >= count)
 		skip = count - 1;
 	for (size_t i = first, next; i < end; i = next) {
@@ -347,6 +351,7 @@ static void add_row(struct comm *comm, struct ranks *ranks, const struct timelin
 	if (sums.matched)
 		row->wait_ns = sums.wait_ns / (double)sums.parts;
 	row->transfer_ns = sums.transfer_ns / (double)sums.parts;
+	row->typical_ns = statistics_median(sums.transfers, row->count);
 	/* Not every recorder tells sizes. */
 	if (sums.bytes == 0)
 		row->bytes = NAN;
@@ -358,6 +363,7 @@ static void add_row(struct comm *comm, struct ranks *ranks, const struct timelin
 			row->last_rank = (int32_t)i;
 		}
 	free(sums.last_counts);
+	free(sums.transfers);
 }
 
 /* ---- Order ---- */

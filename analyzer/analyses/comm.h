@@ -21,6 +21,7 @@ struct comm_row {
 	double time_ns;      /* of a unit on a rank, mean: waiting and transfer */
 	double wait_ns;      /* NaN: not matched over ranks */
 	double transfer_ns;
+	double typical_ns; /* of the transfer, median over units */
 	double algorithm_rate, bus_rate; /* bytes in a ns of transfer; GB/s */
 	size_t waited_count;             /* units in which any rank waited */
 	int32_t last_rank;               /* most often the last to arrive, in the communicator; -1: none */

@@ -132,6 +132,7 @@ void findings_find(struct analysis *analysis, struct finding_list *list)
 	} else {
 		parallel_each(analysis->worker_count, 0, find_calls, list);
 		cause_find(analysis, &list->balance, list->calls, &list->causes);
+		finding_link(list);
 		finding_stragglers(list);
 		finding_input(list);
 		finding_idle(list);
@@ -151,6 +152,7 @@ void findings_free(struct finding_list *list)
 	free(list->items);
 	slowdown_job_close(list->job);
 	cause_free(&list->causes);
+	slow_links_free(&list->links);
 	balance_free(&list->balance);
 	step_free(&list->step);
 	arena_free(&list->arena);

@@ -14,6 +14,7 @@
 
 #include "analyses/cause/cause.h"
 #include "analyses/host_calls.h"
+#include "analyses/slow_link.h"
 #include "analyses/slowdown/slowdown_job.h"
 #include "base/table.h"
 
@@ -26,6 +27,7 @@
 #define FINDING_LIST(X) \
 	X(STRAGGLER, "straggler", "pmanalyze balance") \
 	X(WAITING, "waiting", "pmanalyze balance") \
+	X(LINK, "slow_link", "pmanalyze comm") \
 	X(IMBALANCE, "imbalance", "pmanalyze slowdown") \
 	X(INPUT, "input", "pmanalyze path") \
 	X(OFFLOAD, "offload", "pmanalyze kernels") \
@@ -73,6 +75,7 @@ struct finding_list {
 	struct step step;
 	struct balance balance;
 	struct cause_list causes;
+	struct slow_links links;
 	struct slowdown_job *job; /* labelled phases are all there is; else NULL */
 	struct host_calls *calls; /* by worker */
 	bool cut;                 /* a file breaks off: what is missing may lie in any iteration */

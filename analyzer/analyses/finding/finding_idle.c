@@ -210,8 +210,7 @@ static void add_latency(struct finding_list *list)
 
 /* ---- Communication, computing ---- */
 
-/* Typical communication that nothing hides, without waiting for the last rank. */
-static double exposed_ns(const struct finding_list *list, size_t worker, bool with_waiting)
+double finding_exposed(const struct finding_list *list, size_t worker, bool with_waiting)
 {
 	const struct analysis_worker *from = &list->analysis->workers[worker];
 	double *values = mem_alloc(from->used_count, sizeof(*values)), typical_ns;
@@ -309,7 +308,7 @@ static double lost_ns(const struct finding_list *list, bool sends)
 		double busy_ns = analysis_phase(&analysis->workers[w], 1, PHASE_COMMUNICATION, ANALYSIS_BUSY).median;
 		double wait_ns = analysis_wait(&analysis->workers[w], 1).median;
 
-		least_ns = fmin(least_ns, exposed_ns(list, w, sends));
+		least_ns = fmin(least_ns, finding_exposed(list, w, sends));
 		moving_ns += fmax(0, busy_ns - wait_ns);
 	}
 	return sends ? fmin(least_ns, moving_ns) : least_ns;

@@ -31,6 +31,9 @@ void finding_add_idle(struct finding_list *list, enum finding_kind kind, enum fi
  * it is read, or NULL. */
 void finding_add_input(struct finding_list *list, const double ns[3], const struct input_file *source);
 
+/* The worker's typical communication that nothing hides, with the time that it waits for the last rank or without. */
+double finding_exposed(const struct finding_list *list, size_t worker, bool with_waiting);
+
 /* The worker's typical exclusive time in the phase. */
 double finding_phase(const struct finding_list *list, size_t worker, enum phase phase);
 
@@ -50,6 +53,7 @@ struct finding_late finding_late(struct finding_list *list, size_t worker, bool 
 struct finding_late finding_late_in_turn(struct finding_list *list);
 
 /* Each adds what it finds. */
+void finding_link(struct finding_list *list);       /* finding_link.c: before stragglers, whose cause it may be */
 void finding_stragglers(struct finding_list *list); /* finding_rank.c */
 void finding_input(struct finding_list *list);      /* finding_input.c */
 void finding_idle(struct finding_list *list);       /* finding_idle.c */

@@ -120,6 +120,12 @@ static void add_cause(struct finding_list *list, const struct cause *cause)
 		NULL);
 }
 
+/* A rank of a slow communicator is late in the next one. */
+static bool is_in_slow_link(const struct finding_list *list, size_t worker)
+{
+	return list->links.lost_ns && list->links.lost_ns[worker] > 0;
+}
+
 static const char *waiting_title(const struct finding_list *list)
 {
 	if (list->step.whole)
@@ -140,7 +146,7 @@ static void add_waiting(struct finding_list *list)
 
 	for (size_t w = 0; w < analysis->worker_count; w++) {
 		const struct balance_rank *rank = &list->balance.ranks[w];
-		bool explained = false;
+		bool explained = is_in_slow_link(list, w);
 
 		for (size_t i = 0; i < list->causes.count; i++)
 			explained |= list->causes.items[i].worker == w;
@@ -191,7 +197,8 @@ void finding_stragglers(struct finding_list *list)
 	if (list->analysis->worker_count < 2)
 		return;
 	for (size_t i = 0; i < list->causes.count; i++)
-		add_cause(list, &list->causes.items[i]);
+		if (list->causes.items[i].kind != CAUSE_UNKNOWN || !is_in_slow_link(list, list->causes.items[i].worker))
+			add_cause(list, &list->causes.items[i]);
 	if (list->balance.collective_count)
 		add_waiting(list);
 }
