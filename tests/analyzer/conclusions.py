@@ -54,6 +54,7 @@ def give_back(rank):
 COLLECT = "<built-in function collect>"
 SAVE = "torch/serialization.py(800): save"
 ITEM = "dataset.py(31): __getitem__"
+PAIRS = [[0, 1], [2, 3], [4, 5], [6, 7]]
 NEVER = ["launch-bound", "CPU affinity"]
 
 # name, disturbance, what else the job has ("serve": it only goes forward, for so many requests; "head": words above the findings, in
@@ -101,6 +102,12 @@ CASES = [
     (".item() on one rank", on(1, "forward", items), {},
      ["Straggler rank 1: the host waits for its device more often, in cudaStreamSynchronize", "aten::item", "item()) later"],
      NEVER, "Likely"),
+    ("a slow link between two ranks", lambda rank, step: [], {"ranks": 8, "groups": PAIRS, "network": lambda step: 100.0,
+     "group_time": lambda group: 900.0 if group == [4, 5] else 300.0},
+     ["Slow link between rank 4 and rank 5", "13.3 GB/s", "40 GB/s", "each slow one has both"], NEVER + ["Straggler"], "Strong"),
+    ("the links of one rank", lambda rank, step: [], {"ranks": 8, "groups": PAIRS + [[0, 2], [1, 3], [4, 6], [5, 7]],
+     "network": lambda step: 100.0, "group_time": lambda group: 900.0 if 5 in group else 300.0},
+     ["Slow link of rank 5", "2 communicators are slow"], NEVER + ["Straggler"], "Strong"),
     ("inference, one step of which cannot be told from another", None, {"serve": 6, "head": ["Iterations: unknown", "is shown as one",
      "Forward only", "% of the recording", "no iterations are known"]},
      ["of the recording"], ["a step (", "iterations,"], "Weak"),

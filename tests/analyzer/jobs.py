@@ -103,17 +103,33 @@ def until_exchange(rank, step, disturbances, jitter):
     return ready
 
 
+def reduce(ranks, begins, duration, correlations, bytes_each, name):
+    """An all-reduce: it moves nothing before the last rank is there."""
+    end = max(begins) + duration
+    for rank, begin, correlation in zip(ranks, begins, correlations):
+        rank.event("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", begin, end - begin, 120,
+                   stream=20, correlation=correlation, **rank.device, **{"Collective name": "allreduce", "In msg nelems": bytes_each // 4,
+                   "Out msg nelems": bytes_each // 4, "dtype": "Float", "Group size": len(ranks), "Process Group Name": name,
+                   "Process Group Ranks": str([rank.rank for rank in ranks])})
+        rank.network = end
+
+
 def exchange(ranks, ready, step, bytes_each, network):
-    """All-reduces, one bucket after the other: none moves before the last rank has its gradients."""
+    """All-reduces of gradients, one bucket after the other."""
     for bucket in range(BUCKETS):
-        begins = [max(rank.network, ready[i][bucket][0], ready[i][bucket][2]) for i, rank in enumerate(ranks)]
-        end = max(begins) + network(step)
-        for rank, begin, row in zip(ranks, begins, ready):
-            rank.event("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", begin, end - begin, 120,
-                       stream=20, correlation=row[bucket][1], **rank.device, **{"Collective name": "allreduce", "In msg nelems": bytes_each // 4,
-                       "Out msg nelems": bytes_each // 4, "dtype": "Float", "Group size": len(ranks), "Process Group Name": "0",
-                       "Process Group Ranks": str(list(range(len(ranks))))})
-            rank.network = end
+        reduce(ranks, [max(rank.network, ready[i][bucket][0], ready[i][bucket][2]) for i, rank in enumerate(ranks)], network(step),
+               [row[bucket][1] for row in ready], bytes_each, "0")
+
+
+def exchange_in_groups(ranks, groups, duration):
+    """Of groups of ranks, each by itself, while nothing is computed; 12 MB."""
+    for number, group in enumerate(groups):
+        members = [ranks[rank] for rank in group]
+        correlations = [rank.call("cudaLaunchKernel", LAUNCH) for rank in members]
+        reduce(members, [max(rank.compute, rank.network, rank.host + 2) for rank in members], duration(group), correlations,
+               12_000_000, str(1 + number))
+        for rank in members:
+            rank.compute = rank.network
 
 
 def finish(rank, disturbances, jitter):
@@ -134,14 +150,16 @@ def write_rank(folder, rank):
         file.write(text)
 
 
-def write(folder, ranks=4, steps=12, disturb=lambda rank, step: [], only=None, seed=1, bytes_each=4_000_000, network=lambda step: 300.0):
-    """Writes rank-N.json.gz of all ranks, or of those in `only`."""
+def write(folder, ranks=4, steps=12, disturb=lambda rank, step: [], only=None, seed=1, bytes_each=4_000_000, network=lambda step: 300.0,
+          groups=(), group_time=lambda group: 300.0):
+    """Writes rank-N.json.gz of all ranks, or of those in `only`. A rank may be in several groups, which then exchange in turn."""
     jitter = random.Random(seed)
     made = [Rank(rank, ranks) for rank in range(ranks)]
     for step in range(steps):
         begins = [rank.host for rank in made]
         plans = [disturb(rank.rank, step) for rank in made]
         ready = [until_exchange(rank, step, plan, lambda: jitter.gauss(1, 0.003)) for rank, plan in zip(made, plans)]
+        exchange_in_groups(made, groups, group_time)
         if ranks > 1:
             exchange(made, ready, step, bytes_each, network)
         for rank, plan, begin in zip(made, plans, begins):
