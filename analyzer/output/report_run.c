@@ -224,19 +224,17 @@ static bool ranks_absent(const struct analysis *analysis)
 	return false;
 }
 
-#define FAR 2 /* times the equation's time: then it is said how little of the iteration it has */
-
 const char *report_equation_rest(struct arena *arena, double equation_ns, double iteration_ns, bool unknown)
 {
-	const char *rest = unknown ? "other, unknown, idle" : "other work and idle time";
+	const char *rest = unknown ? "other, unknown or idle time" : "other work or idle time";
 
 	if (!(equation_ns > 0))
 		return arena_format(arena, "all of it %s", rest);
-	if (iteration_ns > FAR * equation_ns)
-		return arena_format(arena, "the equation has %.1f%% of it; the rest is %s",
-			100 * equation_ns / iteration_ns, rest);
-	return arena_format(
-		arena, "%+.1f%%: %s, minus overlap", (iteration_ns / equation_ns - 1) * 100, rest);
+	return arena_format(arena,
+		equation_ns > iteration_ns
+			? "the equation has %.1f%% of it: phases that overlap count twice, and %s does not"
+			: "the equation has %.1f%% of it: the rest is %s, minus overlap",
+		100 * equation_ns / iteration_ns, rest);
 }
 
 const char *report_exposed_text(struct arena *arena, double exposed_ns, double busy_ns)
@@ -315,7 +313,7 @@ static void print_conclusions(struct run *run, FILE *out)
 		if (!(mean > 0))
 			return;
 		print_paragraph(
-			arena_format(arena, "Balance: LIF %.3f (3.8); %s computes longest, %s (%+.1f%%).",
+			arena_format(arena, "Balance: LIF %.3f (3.8); %s computes longest, %s, %.1f%% over the mean.",
 				load_imbalance_computing(analysis),
 				analysis_worker_name(analysis, &analysis->workers[slowest]),
 				print_time(arena, its), (its / mean - 1) * 100),

@@ -182,8 +182,8 @@ static bool is_waited_for(struct cause_search *search)
 static void look_at_host(struct cause_search *search)
 {
 	const struct cause_measure *own = search->own, *peer = search->peer;
-	double launch_ns;
 
+	search->first_launch_ns = 0;
 	search->lead_ns = own->lead.median - peer->lead.median - cause_slow_copying(search);
 	search->late_ns = own->host.median - peer->host.median;
 	search->own_calls = search->calls ? &search->calls[search->worker] : NULL;
@@ -191,10 +191,10 @@ static void look_at_host(struct cause_search *search)
 	if (!search->calls || !(own->h2d.median > 0))
 		return;
 	/* After the batch has been copied the first computation waits for its launch. */
-	launch_ns = fmax(
+	search->first_launch_ns = fmax(
 		0, search->own_calls->outside.lead_launch_ns - search->peer_calls->outside.lead_launch_ns);
-	search->lead_ns -= launch_ns;
-	search->late_ns += launch_ns;
+	search->lead_ns -= search->first_launch_ns;
+	search->late_ns += search->first_launch_ns;
 }
 
 static void search_worker(struct cause_search *search)

@@ -50,6 +50,7 @@ struct cause {
 	double wait_caused_ns; /* what the others, summed, wait for the worker in an iteration, mean */
 	double share;          /* of the others' time */
 	double cost_ns;        /* of this cause, in an iteration; NaN: not known */
+	bool is_mean;          /* cost and evidence are means of typical iterations (step.h); else medians */
 	double factor;         /* so many times as long, as much; NaN: none */
 	const char *evidence;  /* in words and numbers */
 };

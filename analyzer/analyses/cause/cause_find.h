@@ -35,6 +35,7 @@ struct cause_search {
 	/* What its first computation, and what it launches later, is later than the peer's; less what has
 	 * been found to cause it. */
 	double lead_ns, late_ns;
+	double first_launch_ns; /* of late_ns, at first: before the first computation, after the batch is copied */
 };
 
 /* Adds a cause of the current worker if it costs enough; `evidence` is in the list's arena. */

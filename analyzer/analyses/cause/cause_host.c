@@ -119,6 +119,7 @@ static void settle_blocking(struct cause_search *search, const struct blocking *
 			.text = arena_format(arena, "%s %s", cause_text(CAUSE_CALL), blocking->names),
 			.advice = host_call_advice(blocking->first->name),
 			.cost_ns = cost_ns,
+			.is_mean = true,
 			.factor = NAN,
 			.evidence = arena_format(arena,
 				"its device has no work for %s %s meanwhile, other devices %s (%.4g calls %s vs "
@@ -214,6 +215,7 @@ void cause_find_pause(struct cause_search *search)
 			.text = arena_format(arena, "%s: %s", cause_text(CAUSE_PAUSE), habit->title),
 			.advice = habit->advice,
 			.cost_ns = excess.lead_ns + excess.late_ns,
+			.is_mean = true,
 			.factor = NAN,
 			.evidence = arena_format(arena,
 				"its device has no work and its host is in no call for %s %s, other hosts %s; "
@@ -271,6 +273,7 @@ static void find_late_copy(struct cause_search *search)
 			.advice = habit ? habit->advice : NULL,
 			.inferred = !habit,
 			.cost_ns = cost_ns,
+			.is_mean = true,
 			.factor = NAN,
 			.evidence = arena_format(&search->list->arena,
 				"its device has no work for %s %s before the next batch is copied, other "
@@ -373,6 +376,16 @@ static void add_waits(struct cause_search *search, double cost_ns, const struct 
 				time_text(search, search->peer->host.median))});
 }
 
+/* ", and its first computation 1.8 ms more after the batch is copied" */
+static const char *first_launch_text(struct cause_search *search)
+{
+	return search->first_launch_ns > 0
+		       ? arena_format(&search->list->arena,
+				 ", and its first computation comes %s later after the batch is copied",
+				 time_text(search, search->first_launch_ns))
+		       : "";
+}
+
 static void add_late(struct cause_search *search, double cost_ns)
 {
 	const struct cause_measure *own = search->own, *peer = search->peer;
@@ -384,9 +397,10 @@ static void add_late(struct cause_search *search, double cost_ns)
 			.factor = peer->host.median > 0 ? own->host.median / peer->host.median : NAN,
 			.evidence = arena_format(&search->list->arena,
 				"its device waits %s %s for launches, other devices %s (%.0f late launches vs "
-				"%.0f)%s",
-				time_text(search, own->host.median), each_text(search), time_text(search, peer->host.median),
-				gaps(own), gaps(peer),
+				"%.0f)%s%s",
+				time_text(search, own->host.median), each_text(search),
+				time_text(search, peer->host.median), gaps(own), gaps(peer),
+				first_launch_text(search),
 				pause ? arena_format(&search->list->arena,
 						"; meanwhile the host is in no call%s",
 						mostly_text(search, outside_place(search)))

@@ -134,8 +134,8 @@ void cause_find_stage(struct cause_search *search)
 				.cost_ns = cost_ns,
 				.factor = own / others,
 				.evidence = arena_format(arena,
-					"its stage%s computes %.0f%% of the time, the other stages %.0f%% on "
-					"average%s",
+					"its stage%s computes %.0f%% of its steps, the other stages %.0f%% of "
+					"theirs on average%s",
 					search->own->worker->layers.count
 						? arena_format(arena, " (%zu layer%s)",
 							  search->own->worker->layers.count,

@@ -70,7 +70,7 @@ static const char *basis_of(struct finding_list *list)
 
 void finding_add(struct finding_list *list, struct finding finding)
 {
-	if (isfinite(finding.gain_ns) && !(finding.gain_ns >= FINDING_LEAST * list->step.typical_ns))
+	if (isfinite(finding.gain_ns) && !(finding.gain_ns >= FINDING_LEAST * list->step.mean_ns))
 		return;
 	if (!finding.cause)
 		finding.cause = "";

@@ -99,7 +99,7 @@ static void find_within(struct finding_list *list, const struct within *within)
 			      .strength = strength_of(list),
 			      .subject = within->subject,
 			      .title = arena_format(arena,
-				      "%s takes %s of the devices' time in each step (%.0f%%)", within->title,
+				      "%s takes %s of the devices' time in each step (%.0f%% of it)", within->title,
 				      print_time(arena, least_ns), 100 * least_ns / list->step.mean_ns),
 			      .text = arena_format(
 				      arena, "%s; it counts to \"other\", not to forward", within->text),

@@ -210,20 +210,28 @@ static void add_latency(struct finding_list *list)
 
 /* ---- Communication, computing ---- */
 
-double finding_exposed(const struct finding_list *list, size_t worker, bool with_waiting)
+/* Waiting may be where it is hidden or where it is not: what moves is no more than what is exposed, and no
+ * more than all that moves. */
+struct finding_communication finding_communication(const struct finding_list *list, size_t worker)
 {
 	const struct analysis_worker *from = &list->analysis->workers[worker];
-	double *values = mem_alloc(from->used_count, sizeof(*values)), typical_ns;
+	const double share = 1 / (double)(list->step.used - list->step.outlier_count);
+	struct finding_communication sum = {0};
 
-	for (size_t i = 0; i < from->used_count; i++) {
+	for (size_t i = 0; i < list->step.used; i++) {
 		const struct phase_times *times = &from->phases.times[from->used[i]];
+		const double busy_ns = (double)times->busy_ns[PHASE_COMMUNICATION] * share;
+		const double exposed_ns = (double)times->exclusive_ns[PHASE_COMMUNICATION] * share;
+		const double wait_ns = (double)times->wait_ns * share;
 
-		values[i] = fmax(0, (double)(times->exclusive_ns[PHASE_COMMUNICATION] -
-				       (with_waiting ? 0 : times->wait_ns)));
+		if (list->step.outlier[i])
+			continue;
+		sum.busy_ns += busy_ns;
+		sum.wait_ns += wait_ns;
+		sum.exposed_ns += exposed_ns;
+		sum.moving_ns += fmax(0, fmin(exposed_ns, busy_ns - wait_ns));
 	}
-	typical_ns = step_typical(&list->step, values);
-	free(values);
-	return typical_ns;
+	return sum;
 }
 
 enum exchange { EXCHANGE_OTHER, EXCHANGE_REDUCES, EXCHANGE_GATHERS, EXCHANGE_SENDS, EXCHANGE_COUNT };
@@ -296,20 +304,18 @@ static const char *exchange_advice(const struct analysis *analysis)
 
 /*
  * What a step loses at most. Of collectives what no rank can do without: the least of what they expose. A
- * message that comes late makes the next stage late, whose waiting is then of that message: each rank's waiting
- * and moving together is a bound there, and so is the moving of all.
+ * message that comes late makes the next stage late, whose waiting is then of that message: each rank's
+ * waiting and moving together is a bound there, and so is the moving of all.
  */
 static double lost_ns(const struct finding_list *list, bool sends)
 {
-	const struct analysis *analysis = list->analysis;
 	double least_ns = INFINITY, moving_ns = 0;
 
-	for (size_t w = 0; w < analysis->worker_count; w++) {
-		double busy_ns = analysis_phase(&analysis->workers[w], 1, PHASE_COMMUNICATION, ANALYSIS_BUSY).median;
-		double wait_ns = analysis_wait(&analysis->workers[w], 1).median;
+	for (size_t w = 0; w < list->analysis->worker_count; w++) {
+		struct finding_communication own = finding_communication(list, w);
 
-		least_ns = fmin(least_ns, finding_exposed(list, w, sends));
-		moving_ns += fmax(0, busy_ns - wait_ns);
+		least_ns = fmin(least_ns, sends ? own.exposed_ns : own.moving_ns);
+		moving_ns += fmax(0, own.busy_ns - own.wait_ns);
 	}
 	return sends ? fmin(least_ns, moving_ns) : least_ns;
 }
@@ -317,16 +323,19 @@ static double lost_ns(const struct finding_list *list, bool sends)
 static void add_communication(struct finding_list *list)
 {
 	const struct analysis *analysis = list->analysis;
+	const double ranks = (double)analysis->worker_count;
 	struct arena *arena = &list->arena;
 	bool absent = list->step.ranks < list->step.world, sends = usual_exchange(analysis) == EXCHANGE_SENDS;
-	double busy_ns, wait_ns;
+	double busy_ns = 0, wait_ns = 0;
 	const char *waits;
 
-	busy_ns =
-		analysis_phase(analysis->workers, analysis->worker_count, PHASE_COMMUNICATION, ANALYSIS_BUSY)
-			.median;
-	wait_ns = analysis_wait(analysis->workers, analysis->worker_count).median;
-	waits = absent  ? "waiting for ranks without a trace is part of it, and how much is unknown"
+	for (size_t w = 0; w < analysis->worker_count; w++) {
+		struct finding_communication own = finding_communication(list, w);
+
+		busy_ns += own.busy_ns / ranks;
+		wait_ns += own.wait_ns / ranks;
+	}
+	waits = absent ? "waiting for ranks without a trace is part of it, and how much is unknown"
 		: sends && wait_ns > 0
 			? arena_format(arena, "%s of that waits for the partner, in the pipeline's bubble",
 				  print_time(arena, wait_ns))

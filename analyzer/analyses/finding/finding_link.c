@@ -88,7 +88,7 @@ static double gain_of(const struct finding_list *list)
 
 	for (size_t w = 0; w < list->analysis->worker_count; w++)
 		if (list->links.lost_ns[w] > 0)
-			most_ns = fmax(most_ns, fmin(list->links.lost_ns[w], finding_exposed(list, w, false)));
+			most_ns = fmax(most_ns, fmin(list->links.lost_ns[w], finding_communication(list, w).moving_ns));
 	return most_ns;
 }
 

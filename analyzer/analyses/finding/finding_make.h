@@ -31,8 +31,12 @@ void finding_add_idle(struct finding_list *list, enum finding_kind kind, enum fi
  * it is read, or NULL. */
 void finding_add_input(struct finding_list *list, const double ns[3], const struct input_file *source);
 
-/* The worker's typical communication that nothing hides, with the time that it waits for the last rank or without. */
-double finding_exposed(const struct finding_list *list, size_t worker, bool with_waiting);
+/* A worker's communication in a typical iteration: all of it, what of it waits for the last rank, what nothing
+ * hides, and what of that can be moving. */
+struct finding_communication {
+	double busy_ns, wait_ns, exposed_ns, moving_ns;
+};
+struct finding_communication finding_communication(const struct finding_list *list, size_t worker);
 
 /* The worker's typical exclusive time in the phase. */
 double finding_phase(const struct finding_list *list, size_t worker, enum phase phase);

@@ -130,7 +130,7 @@ void finding_outliers(struct finding_list *list)
 			.title = arena_format(arena, "%zu of %zu iterations take%s over %.1f× the median",
 				count, step->used, count == 1 ? "s" : "", STEP_OUTLIER),
 			.text = arena_format(arena,
-				"%s %.0f%% of the time; the longest takes %.1f× the median; %s",
+				"%s %.0f%% of the time of all; the longest takes %.1f× the median; %s",
 				count == 1 ? "It has" : "They have", 100 * time_ns / all_ns,
 				greatest_ns / step->median_ns, late ? late : difference_text(list, each_ns)),
 			.advice = advice,

@@ -98,7 +98,8 @@ void finding_add_cause(struct finding_list *list, const struct cause *cause, con
 			.title = arena_format(arena, "Straggler %s: %s", name, words),
 			.text = arena_format(arena, "%s%s: %s", waiting,
 				isfinite(cause->cost_ns)
-					? arena_format(arena, "Cost %s", print_time(arena, cause->cost_ns))
+					? arena_format(arena, "%s cost %s", cause->is_mean ? "Mean" : "Median",
+						  print_time(arena, cause->cost_ns))
 					: "No cause is found",
 				print_clean(arena, cause->evidence)),
 			.advice = cause->advice ? cause->advice : advice[cause->kind],

@@ -46,7 +46,7 @@ void html_words(struct html_page *page, struct html_run *run)
 {
 	const struct finding_list *list = &run->findings;
 
-	fprintf(page->out, "<div class=\"lead\">\n<p>%s</p>\n<ol aria-label=\"Findings\">\n",
+	fprintf(page->out, "<div class=\"lead\">\n<p>%s Percentages of findings are of the mean step.</p>\n<ol aria-label=\"Findings\">\n",
 		html_escape(page, finding_step_text(&run->findings)));
 	if (list->count == 0)
 		fprintf(page->out,
