@@ -10,6 +10,7 @@ import sys
 import tempfile
 
 import jobs
+import walk
 
 PMANALYZE = os.path.abspath(sys.argv[1])
 
@@ -163,6 +164,7 @@ def judge(case, folder, printed):
     if shares != sorted(shares, reverse=True) or max(shares + waits, default=0) > 100:
         wrong.append(f"{name}: shares {shares}, waiting {waits}")
     wrong += [f"{name}: \"{word}\" in: {line}" for word in never for line in found if word in line]
+    wrong += walk.walk(PMANALYZE, folder)
     return wrong + ([] if f". {strength}: " in first else [f"{name}: not {strength}: {first}"])
 
 
