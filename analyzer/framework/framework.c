@@ -203,6 +203,11 @@ const struct xla *framework_xla(const struct framework *framework)
 	return framework->xla;
 }
 
+const struct tensorflow *framework_tensorflow(const struct framework *framework)
+{
+	return framework->tensorflow;
+}
+
 bool framework_was_asked(const struct framework *framework, int64_t begin_ns, int64_t end_ns)
 {
 	return timeline_operators_recorded(framework->process, begin_ns, end_ns);

@@ -146,6 +146,13 @@ static bool writes_variable(const char *type)
 	return begins_with_any(type, words);
 }
 
+static bool enters_function(const char *type)
+{
+	static const char *const words[] = {"_Arg", "IteratorGetNext", NULL};
+
+	return begins_with_any(type, words);
+}
+
 /* ---- parts ---- */
 
 static int compare_parts(const void *a, const void *b)
@@ -325,4 +332,18 @@ bool tensorflow_word(const struct tensorflow *tensorflow, uint32_t name, struct 
 		return false;
 	*word = tensorflow->words[name];
 	return true;
+}
+
+enum tensorflow_part tensorflow_part(const struct tensorflow *tensorflow, uint32_t name)
+{
+	const struct operation *o = &tensorflow->operations[name];
+
+	if (!o->is_known)
+		return TENSORFLOW_NO_OPERATION;
+	if (enters_function(o->type))
+		return TENSORFLOW_ENTERS;
+	if (is_forward(tensorflow, o))
+		return TENSORFLOW_FORWARD;
+	return is_of_optimizer(tensorflow, o) && writes_variable(o->type) ? TENSORFLOW_UPDATES
+									  : TENSORFLOW_OTHER;
 }

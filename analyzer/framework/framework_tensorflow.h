@@ -18,4 +18,17 @@ void tensorflow_free(struct tensorflow *tensorflow);
  * TensorFlow's. Modules are as long as the tensorflow is. */
 bool tensorflow_word(const struct tensorflow *tensorflow, uint32_t name, struct framework_word *word);
 
+/* That of a framework; NULL: it has none. */
+const struct tensorflow *framework_tensorflow(const struct framework *framework);
+
+/* What an operation of that name is in a step of training. */
+enum tensorflow_part {
+	TENSORFLOW_NO_OPERATION,
+	TENSORFLOW_ENTERS,  /* gives a function, which has been called, what it is called with */
+	TENSORFLOW_FORWARD, /* is of the forward pass */
+	TENSORFLOW_UPDATES, /* writes a variable of the optimizer or of the model */
+	TENSORFLOW_OTHER,
+};
+enum tensorflow_part tensorflow_part(const struct tensorflow *tensorflow, uint32_t name);
+
 #endif

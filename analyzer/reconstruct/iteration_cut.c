@@ -428,6 +428,7 @@ void iteration_cut_sequence(struct iteration_finder *finder)
 	double share;
 
 	if ((rule_is_on(RULE_ITERATION_OPTIMIZER) && iteration_cut_framework(finder)) ||
+		(rule_is_on(RULE_ITERATION_VARIABLES) && iteration_cut_tensorflow(finder)) ||
 		(rule_is_on(RULE_ITERATION_PROGRAMS) && iteration_cut_programs(finder))) {
 		finder->source = ITERATION_BY_OPTIMIZER;
 		iteration_settle_pieces(finder);

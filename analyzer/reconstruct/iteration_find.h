@@ -89,6 +89,9 @@ bool iteration_cut_framework(struct iteration_finder *finder);
 /* By the runs of programs that XLA compiled; false: none of them trains (iteration_program.c). */
 bool iteration_cut_programs(struct iteration_finder *finder);
 
+/* By TensorFlow's operations that update variables; false: it does not say them (iteration_tensorflow.c). */
+bool iteration_cut_tensorflow(struct iteration_finder *finder);
+
 /* By a range that the program names, where that is as good as what was found by the calls alone, or agrees with it
  * (iteration_range.c). `known`: the operations before that. */
 void iteration_prefer_ranges(struct iteration_finder *finder, const struct iteration_operation *known);

@@ -20,6 +20,8 @@
 		"the program's own markers", "an iteration a marker", "none") \
 	X(ITERATION_OPTIMIZER, "iteration_optimizer", ITERATIONS, FRAMEWORK, SURE, \
 		"steps of an optimizer", "an iteration up to each step", "test_rules") \
+	X(ITERATION_VARIABLES, "iteration_variables", ITERATIONS, FRAMEWORK, SURE, \
+		"operations of a graph that update variables", "an iteration up to each update", "test_rules") \
 	X(ITERATION_PROGRAMS, "iteration_programs", ITERATIONS, FRAMEWORK, SURE, \
 		"runs of a compiled program", "an iteration a run", "jax") \
 	X(ITERATION_UPDATES, "iteration_updates", ITERATIONS, DATA_FLOW, SURE, \

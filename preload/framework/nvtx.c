@@ -28,6 +28,7 @@
 #include "nvtx_abi.h"
 #include "nvtx_name.h"
 #include "range.h"
+#include "tensorflow.h"
 #include "trace/intern.h"
 #include "trace/write.h"
 
@@ -194,6 +195,15 @@ static const struct nvtx_string *register_wide(struct nvtx_domain *domain, const
 	return pmh_nvtx_register_wide(pmh_nvtx_domain_number(domain), text);
 }
 
+static struct nvtx_domain *create_domain(const char *text)
+{
+	struct nvtx_domain *domain = pmh_nvtx_domain_of(text);
+
+	if (text && strcmp(text, PMH_TENSORFLOW_DOMAIN) == 0)
+		pmh_tensorflow_begin();
+	return domain;
+}
+
 #define F(function) ((nvtx_function)(function))
 static const struct attached {
 	enum nvtx_module module;
@@ -214,7 +224,7 @@ static const struct attached {
 	{NVTX_MODULE_DOMAINS, NVTX_DOMAIN_RANGE_POP, F(pop_in)},
 	{NVTX_MODULE_DOMAINS, NVTX_DOMAIN_REGISTER_STRING_A, F(register_ascii)},
 	{NVTX_MODULE_DOMAINS, NVTX_DOMAIN_REGISTER_STRING_W, F(register_wide)},
-	{NVTX_MODULE_DOMAINS, NVTX_DOMAIN_CREATE_A, F(pmh_nvtx_domain_of)},
+	{NVTX_MODULE_DOMAINS, NVTX_DOMAIN_CREATE_A, F(create_domain)},
 	{NVTX_MODULE_DOMAINS, NVTX_DOMAIN_CREATE_W, F(pmh_nvtx_domain_of_wide)},
 };
 
@@ -300,6 +310,7 @@ void pmh_nvtx_note(void)
 {
 	if (is_another_tool)
 		pmh_note_of("nvtx", "ranges are not recorded: " VARIABLE " names another tool");
+	pmh_tensorflow_note();
 }
 
 void pmh_nvtx_forget(void)

@@ -33,6 +33,7 @@
 #include "guest/settings_hook.h"
 #include "guest/state.h"
 #include "python/python_here.h"
+#include "library.h"
 #include "range.h"
 #include "torch_layout.h"
 #include "trace/intern.h"
@@ -354,7 +355,7 @@ static void turn(bool on)
 static void follow(void *data)
 {
 	/* before the lock is taken; it stays loaded, as it has addresses of ours */
-	void *library = state == SEEKING ? pmh_torch_library() : NULL;
+	void *library = state == SEEKING ? pmh_library_loaded("libtorch_cpu.so") : NULL;
 
 	(void)data;
 	pmh_acquire(&lock);

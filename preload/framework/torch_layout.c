@@ -18,31 +18,6 @@
 
 #include "guest/guest.h"
 
-struct search {
-	char path[PATH_MAX];
-};
-
-static int match(struct dl_phdr_info *info, size_t info_bytes, void *data)
-{
-	const char *base = strrchr(info->dlpi_name, '/');
-	struct search *s = data;
-
-	(void)info_bytes;
-	base = base ? base + 1 : info->dlpi_name;
-	if (strcmp(base, "libtorch_cpu.so") != 0 || strlen(info->dlpi_name) >= sizeof s->path)
-		return 0;
-	strcpy(s->path, info->dlpi_name);
-	return 1;
-}
-
-/* By the path that it was loaded by: of a name alone the loader would look into folders. */
-void *pmh_torch_library(void)
-{
-	struct search s;
-
-	return dl_iterate_phdr(match, &s) ? dlopen(s.path, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE) : NULL;
-}
-
 /* From the version on that is named, with the offsets that its own headers have. */
 static const struct pmh_torch_layout layouts[] = {
 	{2, 0, true, 200, 96, 88, 248},

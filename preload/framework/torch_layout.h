@@ -14,10 +14,6 @@ struct pmh_torch_layout {
 	unsigned forward_thread; /* 0: not known */
 };
 
-/* libtorch_cpu.so, if it is in the process, where it stays; else NULL. Takes the loader's lock, so no lock of
- * ours may be held. */
-void *pmh_torch_library(void);
-
 /* Of the library with that handle of dlopen's. Inside pmh_rarely: it opens a file. */
 void pmh_torch_layout(void *library, struct pmh_torch_layout *layout);
 

@@ -46,8 +46,8 @@
 		"in a Python process, record each operation's nn.Module and its callers") \
 	X(framework, "PMHOOK_FRAMEWORK", WORDS, "on", "on|off", \
 		"record what PyTorch says that the program does: in samples of the run its operators and the nodes of the " \
-		"backward pass, always the ranges of record_function, optimizers and data loaders; of JAX the instructions of " \
-		"what XLA compiles") \
+		"backward pass, always the ranges of record_function, optimizers and data loaders; the operations of " \
+		"TensorFlow's graphs; of JAX the instructions of what XLA compiles") \
 	X(nvtx, "PMHOOK_NVTX", WORDS, "on", "on|off", \
 		"record NVTX ranges, those of the program and of libraries, unless NVTX_INJECTION64_PATH names another tool") \
 	X(flow, "PMHOOK_FLOW", WORDS, "sample", "sample|all|off", \

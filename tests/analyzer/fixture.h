@@ -9,6 +9,7 @@
  *        pool X Y, unpool Y DY X DX, act X Y, unact Y DY X DX, drop X Y, undrop DY DX, axpy X Y, read FILE
  *        reduce FROM TO BYTES, gather FROM TO BYTES, scatter FROM TO BYTES, send FROM BYTES, receive TO BYTES
  *        enter RANGE, leave                                 of the framework, as "Optimizer.step#SGD.step"
+ *        enter RANGE DOMAIN, leave                          of NVTX
  * ADDRESS a name, each of which has a block of its own; NAME+BYTES is after its start
  * PHASE  f b c u h m i -: forward, backward, communication, update, host to device, batch split, input, none
  *

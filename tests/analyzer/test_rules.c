@@ -39,6 +39,9 @@
 	"kernel fill s = b conv4\n" \
 	"kernel loss_back e d x s = b conv4\n"
 
+/* Of TensorFlow's, with what is called for it. */
+#define OPERATION(name, calls) "enter " name " TSL\n" calls "leave\n"
+
 static const struct {
 	const char *rule, *text;
 } fixtures[] = {
@@ -49,6 +52,18 @@ static const struct {
 		"enter Optimizer.step#SGD.step\n"
 		"kernel three c = u\n"
 		"leave\n"},
+	{"iteration_variables", /* two nets in turns, updates within the backward pass, a metric after the last */
+		"step\n" OPERATION("x:_Arg", "kernel take a = -\n")
+			OPERATION("good/a/MatMul:MatMul", "kernel one b = f good/a\n")
+			OPERATION("good/b/MatMul:MatMul", "kernel two c = f good/b\n")
+			OPERATION("gradient_tape/good/b/MatMul:MatMul", "kernel one d = b good/b\n")
+			OPERATION("sgd/AssignVariableOp:AssignVariableOp", "kernel two e = u\n")
+			OPERATION("gradient_tape/good/a/MatMul:MatMul", "kernel one f = b good/a\n")
+			OPERATION("sgd/AssignVariableOp_1:AssignVariableOp", "kernel two g = u\n")
+			OPERATION("bad/a/MatMul:MatMul", "kernel one b = f bad/a\n")
+			OPERATION("gradient_tape/bad/a/MatMul:MatMul", "kernel two c = b bad/a\n")
+			OPERATION("sgd/AssignVariableOp_2:AssignVariableOp", "kernel one d = u\n")
+			OPERATION("sum/AssignAddVariableOp:AssignAddVariableOp", "kernel two e = -\n")},
 	{"start_thread", WEIGHTS "step\n" INPUT FORWARD LOSS "kernel fill z = f conv4\n"
 				 "kernel fill s = b conv4\n"
 				 "@2 kernel loss_back e d x s = b conv4\n"

@@ -109,6 +109,36 @@ thread 1
 work
 END
 
+# TensorFlow's operations: its switch is turned on once, whether the process records by then or not yet, and the trace says so.
+operations() { # WHAT SAID NOTE
+	echo "a tool
+switched on: $2" | cmp -s - said || complain "$1: $(cat said)"
+	"$BUILD/bin/pmanalyze" dump ./*.pmtrace >dump
+	if [ -n "$3" ]; then
+		grep -q "tensorflow: $3" dump || complain "$1: no note"
+	else
+		! grep -q "tensorflow:" dump || complain "$1: a note"
+	fi
+}
+host tensorflow
+operations "no library" -1 ""
+LD_LIBRARY_PATH=$BUILD/framework:$BUILD/softgpu
+host tensorflow
+operations operations 1 "operations are recorded"
+printf '%s\n' "thread 1" "<TSL: net/dense/MatMul:MatMul" "  work" ">" >expected
+cmp -s expected seen || complain "operations: $(cat seen)"
+host tensorflow late
+operations "recording before" 1 "operations are recorded"
+export PMHOOK_FRAMEWORK=off
+host tensorflow
+operations off 0 ""
+unset PMHOOK_FRAMEWORK
+mkdir other && cp "$BUILD/lib/libnvtx_tool.so" other/libtensorflow_framework.so.2
+LD_LIBRARY_PATH=$PWD/other:$BUILD/softgpu
+host tensorflow
+operations "no switch" -1 "operations are not recorded: the library has no switch"
+LD_LIBRARY_PATH=$BUILD/softgpu
+
 host many
 [ "$(grep -c '^<iter[0-9]' seen)" = 64 ] && [ "$(grep -c '^<iter#' seen)" = 9936 ] || complain "many: numbers in words"
 [ "$(grep -c '^<[a-t][a-j]\{3\}$' seen)" -gt 16000 ] && [ "$(grep -c '^<' seen)" -lt 27000 ] || complain "many: distinct texts"

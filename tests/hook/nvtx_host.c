@@ -3,6 +3,7 @@
  */
 #include "nvtx_loader.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -179,6 +180,24 @@ static void forks(void)
 	work();
 }
 
+/* TensorFlow pushes its operations once its profiler's switch is on; XLA alone has the domain too. */
+static void tensorflow(void)
+{
+	void *library = dlopen("libtensorflow_framework.so.2", RTLD_NOW);
+	const int *enabled = library ? dlsym(library, "tensorflow_enabled") : NULL;
+	struct attributes operation = {3, 48, 0, 0, 0, 0, 0, 0, 1, "net/dense/MatMul:MatMul"};
+	void *domain = nvtx_domain("of another");
+
+	if (enabled && *enabled)
+		printf("switched on without the domain\n");
+	domain = nvtx_domain("TSL");
+	nvtx_domain("TSL");
+	nvtx_push_with(domain, &operation);
+	work();
+	nvtx_pop_of(domain);
+	printf("switched on: %d\n", enabled ? *enabled : -1);
+}
+
 /* The cost of a push and a pop, in nanoseconds of the processor. */
 static void cost(void)
 {
@@ -201,7 +220,7 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*f)(void);
 	} ways[] = {{"nested", nested}, {"xla", xla}, {"domains", domains}, {"loose", loose}, {"many", many}, {"forks", forks},
-		{"cost", cost}, {"work", work}};
+		{"tensorflow", tensorflow}, {"cost", cost}, {"work", work}};
 
 	errno = EDOM;
 	printf("%s\n", nvtx_load() ? "a tool" : "no tool");
@@ -211,7 +230,9 @@ int main(int argc, char **argv)
 	nvtx_pop();
 	if (errno != EDOM)
 		printf("errno has changed\n");
-	if (argc > 2) { /* as a child that is started */
+	if (argc > 2 && strcmp(argv[2], "late") == 0)
+		work();
+	else if (argc > 2) { /* as a child that is started */
 		if (fork() == 0) {
 			if (strcmp(argv[2], "bare") == 0)
 				unsetenv("LD_PRELOAD");
