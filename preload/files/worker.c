@@ -4,7 +4,8 @@
  *
  * They leave no trace. What they read is added up in the header of the trace of the process that they work
  * for, which is a shared mapping: a child made by fork has it anyway; one that was started anew finds it in
- * the maps of its parents, at its first read of a data file.
+ * the maps of its parents, at its first read of a data file. One that runs another program than that process
+ * reads for itself: compilers, as XLA starts them by the hundred, linkers, shells.
  */
 #include "worker.h"
 
@@ -149,6 +150,8 @@ static void seek(void *unused)
 			break;
 		found = header_of(pid);
 	}
+	if (found && !pmh_proc_same_program((int)getpid(), pid))
+		found = NULL;
 	if (!atomic_exchange(&sought, true)) {
 		atomic_store(&boss, found);
 		if (found)

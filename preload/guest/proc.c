@@ -55,3 +55,20 @@ int pmh_proc_parent(int pid)
 		return 0;
 	return atoi(end + 4);
 }
+
+static long program_of(int pid, char *path, size_t path_bytes)
+{
+	char link[64];
+
+	snprintf(link, sizeof link, "/proc/%d/exe", pid);
+	return syscall(SYS_readlinkat, AT_FDCWD, link, path, path_bytes);
+}
+
+bool pmh_proc_same_program(int pid, int other)
+{
+	char path[1024], other_path[1024];
+	const long n = program_of(pid, path, sizeof path);
+
+	return n > 0 && program_of(other, other_path, sizeof other_path) == n &&
+	       memcmp(path, other_path, (size_t)n) == 0;
+}

@@ -43,7 +43,7 @@ one_trace() {
 	grep -qx 'traces 1' "$name.look" || complain "$(head -n 1 "$name.look")"
 }
 
-for case in forked forked_nested spawned server nested early short_threads; do
+for case in forked forked_nested spawned server nested early other_program short_threads; do
 	run $case 0 "$bin/workers_host" $case "$data"
 	one_trace
 done

@@ -211,6 +211,21 @@ static void case_unread(void)
 	puts("worker 0 0 0");
 }
 
+/* Another program that reads is none, as a compiler. */
+static void case_other_program(void)
+{
+	pid_t pid;
+
+	calls(10);
+	pid = start(NULL);
+	if (pid == 0) {
+		execlp("wc", "wc", "-l", file, NULL);
+		err(3, "execlp");
+	}
+	wait_for(pid);
+	puts("worker 0 0 0");
+}
+
 /* No one records anywhere. */
 static void case_alone(void)
 {
@@ -306,7 +321,7 @@ int main(int argc, char **argv)
 	} cases[] = {{"forked", case_forked}, {"spawned", case_spawned}, {"server", case_server},
 		{"nested", case_nested}, {"forked_nested", case_forked_nested}, {"reader", case_reader},
 		{"serve", case_serve}, {"read_and_serve", case_read_and_serve}, {"early", case_early},
-		{"calling", case_calling}, {"unread", case_unread}, {"alone", case_alone},
+		{"calling", case_calling}, {"unread", case_unread}, {"other_program", case_other_program}, {"alone", case_alone},
 		{"short_threads", case_short_threads}, {"terminated", case_terminated},
 		{"killed", case_killed}, {"segmented", case_segmented}, {"aborted", case_aborted},
 		{"ended_at_once", case_ended_at_once}, {"ended_by_thread", case_ended_by_thread}};
