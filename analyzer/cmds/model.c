@@ -1,7 +1,7 @@
 /* pmanalyze model: the S-SGD model, predicted against measured; speed-up, imbalance, and the regression. */
 #include "cmd_common.h"
+#include "model_regression.h"
 #include "analyses/load_imbalance.h"
-#include "analyses/ssgd/ssgd_regression.h"
 #include "analyses/ssgd/ssgd_tables.h"
 #include "output/report.h"
 
@@ -13,7 +13,7 @@
 struct model_options {
 	struct cmd_options common;
 	struct ssgd_question question;
-	bool layers, residuals, across;
+	bool layers, residuals, across, by_program;
 	bool asked; /* for the regression, by an option */
 };
 
@@ -46,71 +46,6 @@ static void close_items(struct ssgd_item *items, size_t count)
 		balance_free(&items[i].balance);
 	}
 	free(items);
-}
-
-static void print_summary(const struct ssgd_regression *regression, struct arena *arena)
-{
-	const struct regression *fit = &regression->fit;
-
-	if (fit->trouble || isnan(fit->r2))
-		return;
-	print_paragraph(
-		arena_format(arena, "R2 %.4f%s%s.", fit->r2,
-			isfinite(fit->adjusted_r2) ? arena_format(arena, ", adjusted %.4f", fit->adjusted_r2)
-						   : "",
-			isfinite(fit->deviation)
-				? arena_format(arena,
-					  ", residuals' standard deviation %s (%zu degree%s of freedom)",
-					  print_time(arena, fit->deviation), fit->degrees,
-					  fit->degrees == 1 ? "" : "s")
-				: ""),
-		2, stdout);
-}
-
-/* In JSON they are in the object. With CSV they go elsewhere, and not where nobody meant a regression. */
-static void print_remarks(const struct ssgd_regression *regression, enum print_form form, bool meant)
-{
-	for (size_t i = 0; i < regression->remark_count && meant; i++)
-		if (form == PRINT_TEXT)
-			print_paragraph(regression->remarks[i], 2, stdout);
-		else if (form == PRINT_CSV)
-			warnx("%s", regression->remarks[i]);
-}
-
-static void print_regression(
-	const struct ssgd_item *items, size_t item_count, const struct model_options *how, cJSON *object)
-{
-	enum print_form form = how->common.form;
-	struct print_table coefficients, residuals;
-	struct ssgd_regression regression;
-	cJSON *part = object ? cJSON_AddObjectToObject(object, "regression") : NULL;
-	struct arena *arena = &items[0].run->analysis.timeline.arena;
-
-	ssgd_regress(items, item_count, &how->question, &regression);
-	print_init(&coefficients, arena);
-	ssgd_coefficient_table(&regression.fit, &coefficients);
-	print_init(&residuals, arena);
-	ssgd_residual_table(&regression, items, &how->question, &residuals);
-	if (part)
-		ssgd_regression_json(&regression, &how->question, part);
-	if (form == PRINT_TEXT && regression.fit.trouble)
-		print_heading("\nRegression (3.9)", stdout);
-	else
-		print_part(&coefficients, form, part, "coefficients",
-			arena_format(arena, "Regression (3.9) over %zu %s%s%s, %g%% intervals",
-				regression.row_count, how->question.by_iteration ? "iteration" : "run",
-				regression.row_count == 1 ? "" : "s",
-				how->question.median && !how->question.by_iteration ? " by medians" : "",
-				how->question.confidence * 100),
-			true, stdout);
-	if (form == PRINT_TEXT)
-		print_summary(&regression, arena);
-	print_remarks(&regression, form, how->asked || item_count > 1);
-	if (form != PRINT_TEXT || (how->residuals && !regression.fit.trouble))
-		print_part(&residuals, form, part, "rows", "Rows of the regression", true, stdout);
-	print_free(&coefficients);
-	print_free(&residuals);
-	ssgd_regression_free(&regression);
 }
 
 typedef void fill_runs(
@@ -163,9 +98,8 @@ static void print_item(const struct ssgd_item *item)
 	const char **warnings = run_warnings(item->run);
 
 	print_heading(arena_format(arena, "%s: %s, %zu GPU%s, %zu iteration%s", item->label,
-			      *analysis->timeline.processes[0].program
-				      ? print_clean(arena, analysis->timeline.processes[0].program)
-				      : report_origin(analysis),
+			      *ssgd_program(item) ? print_clean(arena, ssgd_program(item))
+						  : report_origin(analysis),
 			      analysis->worker_count, analysis->worker_count == 1 ? "" : "s",
 			      item->ssgd.step_count, item->ssgd.step_count == 1 ? "" : "s"),
 		stdout);
@@ -237,7 +171,8 @@ static void print_all(const struct ssgd_item *items, size_t count, const struct 
 		print_table_of(ssgd_prediction_table, items, count, form, object, "predictions", NULL, true);
 	}
 	if (form == PRINT_TEXT && several)
-		print_table_of(fill_side, items, count, form, object, "side", "Mean times of an iteration", true);
+		print_table_of(
+			fill_side, items, count, form, object, "side", "Mean times of an iteration", true);
 	if (form != PRINT_TEXT || several || items[0].ssgd.shape.rank_count > 1)
 		print_table_of(fill_scaling, items, count, form, object, "scaling", "Scaling", true);
 	print_table_of(fill_imbalance, items, count, form, object, "imbalance",
@@ -246,7 +181,10 @@ static void print_all(const struct ssgd_item *items, size_t count, const struct 
 		print_table_of(fill_layers, items, count, form, object, "layers",
 			"Load imbalance factor (3.8) by layer, forward and backward", true);
 	if (form != PRINT_TEXT || several || how->asked)
-		print_regression(items, count, how, object);
+		model_print_regression(items, count,
+			&(struct model_regression){
+				&how->question, form, how->residuals, how->asked, how->by_program},
+			object);
 	if (object)
 		print_json_end(object, stdout);
 	fflush(stdout);
@@ -269,7 +207,8 @@ enum {
 	OPTION_MEDIAN,
 	OPTION_RESIDUALS,
 	OPTION_LAYERS,
-	OPTION_ACROSS
+	OPTION_ACROSS,
+	OPTION_BY_PROGRAM
 };
 
 static struct model_options parse(int argument_count, char **arguments)
@@ -283,7 +222,8 @@ static struct model_options parse(int argument_count, char **arguments)
 
 	while ((option = command_option(&cmd_model, argument_count, arguments)) != -1) {
 		how.asked |= option == OPTION_TERMS || option == OPTION_ROWS || option == OPTION_CONFIDENCE ||
-			     option == OPTION_RESIDUALS || option == OPTION_MEDIAN;
+			     option == OPTION_RESIDUALS || option == OPTION_MEDIAN ||
+			     option == OPTION_BY_PROGRAM;
 		switch (option) {
 		case OPTION_TERMS:
 			question->term_count = ssgd_terms_parse(optarg, question->terms, sentence);
@@ -307,6 +247,9 @@ static struct model_options parse(int argument_count, char **arguments)
 			break;
 		case OPTION_ACROSS:
 			how.across = true;
+			break;
+		case OPTION_BY_PROGRAM:
+			how.by_program = true;
 			break;
 		default:
 			if (!cmd_common_option(&cmd_model, &how.common, option, optarg))
@@ -346,6 +289,8 @@ static const struct option_row rows[] = {
 	{"across", OPTION_ACROSS, NULL,
 		"in text, only the tables with a row for each of several runs (default: also each run "
 		"by itself)"},
+	{"by-program", OPTION_BY_PROGRAM, NULL,
+		"a regression for each program, as for each framework of a study (default: one over all runs)"},
 	{"terms", OPTION_TERMS, "LIST",
 		"comma-separated terms of the regression (default: gpus,lif; see REGRESSION)"},
 	{"rows", OPTION_ROWS, "runs|iterations",
@@ -468,6 +413,7 @@ const struct command cmd_model = {
 		 "remarks; coefficients: term, state (fitted, constant, dependent, unfitted), "
 		 "estimate_ns, standard_error_ns, t, p, low_ns, high_ns, vif; rows: run, "
 		 "iteration, a value for each term, t_iter_ns, fitted_ns, residual_ns\n"
+		 "  regressions\twith --by-program, instead of it: the same for each, with program\n"
 		 "  Errors are shares (0.02 is 2%); unknown values are null.\n"
 		 "\n"
 		 "JSON and CSV have max_ns of layers also under its old name, greatest_ns, until "

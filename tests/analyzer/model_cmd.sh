@@ -40,6 +40,8 @@ expect 0 "As many coefficients as rows" one cost three
 mkdir other
 LC_ALL=C sed 's/program/another/' one/program.0.pmtrace >other/program.0.pmtrace
 expect 0 "different programs" --terms gpus one cost three other
+expect 0 "Regression (3.9) of another No fit" --by-program --terms gpus --rows runs one cost three other
+expect 0 "Regression (3.9) of program over 3 runs" --by-program --terms gpus --rows runs one cost three other
 expect 0 "Load imbalance factor (3.8) by layer" --layers three
 expect 0 "99% intervals" --confidence 99 --terms gpus one cost three
 expect 0 "over 3 runs by medians" --median --terms lif one cost three
@@ -67,6 +69,12 @@ expect 1 "text.pmtrace" text.pmtrace
 "$pmanalyze" model --json one cost three overlap causes >runs.json
 "$pmanalyze" model --json --rows iterations one cost three overlap causes >iterations.json
 "$pmanalyze" model --json --median --terms lif one cost three >medians.json
+mkdir again
+LC_ALL=C sed 's/program/another/' cost/program.0.pmtrace >again/program.0.pmtrace
+"$pmanalyze" model --json --by-program --rows iterations one other cost again three >programs.json
+"$pmanalyze" model --json --rows iterations one cost three >some.json
+"$pmanalyze" model --json --rows iterations other again >others.json
+"$pmanalyze" model --csv --by-program --rows iterations one other cost again three >programs.csv 2>/dev/null
 "$pmanalyze" model --csv one cost three overlap causes >runs.csv 2>/dev/null
 "$python3" - <<-'END' || complain "JSON or CSV is not what it should be"
 	import csv, json, math
@@ -133,6 +141,16 @@ expect 1 "text.pmtrace" text.pmtrace
 	assert medians["median"] and not json.load(open("runs.json"))["regression"]["median"]
 	# an iteration of the program takes one of a few times; the mean of seven is none of them
 	assert medians["rows"][0]["t_iter_ns"] != runs["one"]["t_iter_ns"] and medians["rows"][0]["t_iter_ns"] % 100 == 0
+
+	# each program's regression is that of its runs alone
+	several = json.load(open("programs.json"))
+	assert "regression" not in several and [r["program"] for r in several["regressions"]] == ["program", "another"]
+	for regression, alone in zip(several["regressions"], ("some.json", "others.json")):
+	    alone = json.load(open(alone))["regression"]
+	    assert all(regression[key] == alone[key] for key in alone if key != "coefficients"), (regression, alone)
+	    assert [{k: v for k, v in c.items() if k != "program"} for c in regression["coefficients"]] == alone["coefficients"]
+	    assert all(c["program"] == regression["program"] for c in regression["coefficients"])
+	assert [l.split(",")[0] for l in open("programs.csv") if ",intercept," in l] == ["program", "another"]
 
 	tables = [list(csv.reader(t.splitlines())) for t in open("runs.csv").read().split("\n\n")]
 	assert len(tables) == 7 and all(len(r) == len(t[0]) for t in tables for r in t), [t[0] for t in tables]

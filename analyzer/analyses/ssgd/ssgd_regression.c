@@ -90,7 +90,6 @@ static void judge(struct ssgd_regression *regression, const struct ssgd_item *it
 	const struct ssgd_question *question)
 {
 	const struct regression *fit = &regression->fit;
-	const char *program = items[0].run->analysis.timeline.processes[0].program;
 
 	if (fit->trouble) {
 		remark(regression, arena_format(&regression->arena, "No fit: %s.", fit->trouble));
@@ -110,7 +109,7 @@ static void judge(struct ssgd_regression *regression, const struct ssgd_item *it
 		remark(regression, "The iterations of a run are not independent of each other: the standard "
 				   "errors are too small and the intervals too narrow.");
 	for (size_t i = 1; i < count; i++)
-		if (strcmp(items[i].run->analysis.timeline.processes[0].program, program) != 0) {
+		if (strcmp(ssgd_program(&items[i]), ssgd_program(&items[0])) != 0) {
 			remark(regression, "The runs are of different programs, fitted by one line.");
 			break;
 		}

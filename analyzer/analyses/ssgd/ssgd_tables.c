@@ -173,14 +173,17 @@ void ssgd_side_table(const struct ssgd_item *items, size_t count, struct print_t
 	}
 }
 
+const char *ssgd_program(const struct ssgd_item *item)
+{
+	return item->run->analysis.timeline.processes[0].program;
+}
+
 /* The first run of the same program on one GPU; `count`: none. */
 static size_t find_single(const struct ssgd_item *items, size_t count, const struct ssgd_item *item)
 {
-	const char *program = item->run->analysis.timeline.processes[0].program;
-
 	for (size_t i = 0; i < count; i++)
 		if (items[i].ssgd.shape.rank_count == 1 &&
-			strcmp(items[i].run->analysis.timeline.processes[0].program, program) == 0)
+			strcmp(ssgd_program(&items[i]), ssgd_program(item)) == 0)
 			return i;
 	return count;
 }
@@ -308,13 +311,15 @@ void ssgd_layer_table(const struct ssgd_item *items, size_t count, struct print_
 	}
 }
 
-void ssgd_coefficient_table(const struct regression *regression, struct print_table *table)
+void ssgd_coefficient_table(
+	const struct regression *regression, const char *program, struct print_table *table)
 {
 	static const char *const states[] = {
 		[REGRESSION_FITTED] = "fitted",
 		[REGRESSION_CONSTANT] = "constant",
 		[REGRESSION_DEPENDENT] = "dependent",
 	};
+	size_t of = program ? print_column(table, "program", NULL, PRINT_WORD) : 0;
 	size_t name = print_column(table, "term", "term", PRINT_WORD);
 	size_t state = print_column(table, "state", NULL, PRINT_WORD);
 	size_t estimate = print_column(table, "estimate", "estimate", PRINT_TIME);
@@ -329,6 +334,8 @@ void ssgd_coefficient_table(const struct regression *regression, struct print_ta
 		const struct regression_term *term = &regression->terms[i];
 
 		print_row(table);
+		if (program)
+			print_word(table, of, program);
 		print_word(table, name, term->name);
 		print_word(table, state, regression->trouble ? "unfitted" : states[term->state]);
 		print_number(table, estimate, term->estimate);

@@ -27,7 +27,8 @@ void ssgd_phase_table(
 void ssgd_prediction_table(
 	const struct ssgd_item *items, size_t count, enum print_form form, struct print_table *table);
 
-/* A row a run: the phases that the equations have, their sum (3.2), and the iteration, means in time. For text. */
+/* A row a run: the phases that the equations have, their sum (3.2), and the iteration, means in time. For
+ * text. */
 void ssgd_side_table(const struct ssgd_item *items, size_t count, struct print_table *table);
 
 /* Speed-up, measured and by (3.6) and (3.7), against the first run of the program on one GPU; efficiency, LIF
@@ -40,8 +41,13 @@ void ssgd_imbalance_table(const struct ssgd_item *items, size_t count, struct pr
 /* (3.8) by layer, for each of those runs. */
 void ssgd_layer_table(const struct ssgd_item *items, size_t count, struct print_table *table);
 
-/* The coefficients of the regression, as times per unit of the term. */
-void ssgd_coefficient_table(const struct regression *regression, struct print_table *table);
+/* The coefficients of the regression, as times per unit of the term. program: that all its runs are of, which
+ * CSV and JSON name; NULL: any. */
+void ssgd_coefficient_table(
+	const struct regression *regression, const char *program, struct print_table *table);
+
+/* What the run's first process runs, as the trace has it. */
+const char *ssgd_program(const struct ssgd_item *item);
 
 /* "The run behaves as: ...", and what the rest is; in the run's arena. */
 const char *ssgd_verdict(const struct ssgd_item *item);
