@@ -14,10 +14,10 @@
 #define ALONE \
 	0.9 /* a range that nothing else confirms may be an epoch's, or that of a part of an iteration */
 
-/* The instances of a range: in one thread's order, then in that of time. */
+/* The instances of a range, in order of time: a pool's threads have them in turns. */
 struct row {
 	const struct timeline_range_name *name;
-	uint32_t *items; /* numbers of ranges */
+	struct timeline_range *items;
 	size_t count, room;
 	bool overlaps; /* they are not apart */
 };
@@ -50,6 +50,20 @@ static struct row *row_of(struct rows *rows, const struct timeline_range_name *n
 	return &rows->items[rows->count - 1];
 }
 
+static int compare_ranges(const void *a, const void *b)
+{
+	const struct timeline_range *x = a, *y = b;
+
+	return (x->begin_ns > y->begin_ns) - (x->begin_ns < y->begin_ns);
+}
+
+static void settle(struct row *row)
+{
+	qsort(row->items, row->count, sizeof(*row->items), compare_ranges);
+	for (size_t i = 1; i < row->count; i++)
+		row->overlaps |= row->items[i - 1].end_ns > row->items[i].begin_ns;
+}
+
 static void list_rows(
 	const struct iteration_finder *finder, const struct timeline_process *process, struct rows *rows)
 {
@@ -63,9 +77,10 @@ static void list_rows(
 		if (!may_mark(name) || ranges[i].end_ns == INT64_MAX)
 			continue;
 		row = row_of(rows, name);
-		row->overlaps |= row->count && ranges[row->items[row->count - 1]].end_ns > ranges[i].begin_ns;
-		*MEM_PUSH(row->items, row->count, row->room) = i;
+		*MEM_PUSH(row->items, row->count, row->room) = ranges[i];
 	}
+	for (size_t i = 0; i < rows->count; i++)
+		settle(&rows->items[i]);
 }
 
 static size_t position_of(const struct iteration_finder *finder, int64_t ns)
@@ -84,18 +99,16 @@ static size_t count_core(const struct iteration_finder *finder, size_t first, si
 
 /* One piece for each instance with computations, from the end of the one before; none where the row may not
  * serve. */
-static void cut_at(
-	struct iteration_finder *finder, const struct timeline_range *ranges, const struct row *row)
+static void cut_at(struct iteration_finder *finder, const struct row *row)
 {
-	size_t within = 0, end = 0, first = position_of(finder, ranges[row->items[0]].begin_ns);
-	const size_t all =
-		count_core(finder, first, position_of(finder, ranges[row->items[row->count - 1]].end_ns));
+	size_t within = 0, end = 0, first = position_of(finder, row->items[0].begin_ns);
+	const size_t all = count_core(finder, first, position_of(finder, row->items[row->count - 1].end_ns));
 
 	for (size_t i = 0; i < row->count; i++) {
-		const size_t begin = position_of(finder, ranges[row->items[i]].begin_ns), last = end;
+		const size_t begin = position_of(finder, row->items[i].begin_ns), last = end;
 		size_t own;
 
-		end = position_of(finder, ranges[row->items[i]].end_ns);
+		end = position_of(finder, row->items[i].end_ns);
 		own = count_core(finder, begin, end);
 		within += own;
 		if (own)
@@ -177,7 +190,8 @@ static bool take(struct iteration_finder *calls, struct choice *choice, double s
 {
 	const double judged = iteration_judge_pieces(&choice->finder, ITERATION_BY_RANGES),
 		     own = judged * ALONE;
-	const bool agrees = choice->agreement >= RANGE_AGREES && choice->finder.piece_count == calls->piece_count;
+	const bool agrees =
+		choice->agreement >= RANGE_AGREES && choice->finder.piece_count == calls->piece_count;
 
 	if (!agrees &&
 		(choice->count > 1 || !may_overrule(calls, sure) || own < sure || own < ITERATION_UNKNOWN))
@@ -204,7 +218,7 @@ void iteration_prefer_ranges(struct iteration_finder *finder, const struct itera
 		if (rows.items[i].count < LEAST_RANGES || rows.items[i].overlaps)
 			continue;
 		marked = begin(finder, known);
-		cut_at(&marked, timeline_ranges(finder->timeline, process), &rows.items[i]);
+		cut_at(&marked, &rows.items[i]);
 		if (marked.piece_count) {
 			iteration_settle_pieces(&marked);
 			consider(&choice, finder, &marked, rows.items[i].name);

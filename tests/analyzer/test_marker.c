@@ -13,7 +13,7 @@
 
 struct program {
 	struct builder builder;
-	uint32_t kernels[KERNELS], queue;
+	uint32_t kernels[KERNELS], queue, thread;
 	uint64_t now;
 };
 
@@ -23,6 +23,7 @@ static void begin(struct program *p)
 	builder_init(&p->builder);
 	p->builder.header.version = PM_VERSION_WHOLE;
 	p->now = 100000;
+	p->thread = 1;
 	for (uint32_t i = 0; i < KERNELS; i++)
 		p->kernels[i] = builder_operation(&p->builder,
 			builder_function(&p->builder, "cudart LAUNCH cudaLaunchKernel int:x"), 0, (const uint64_t[]){i});
@@ -36,13 +37,14 @@ static uint32_t range(struct program *p, const char *name)
 
 static void in(struct program *p, uint32_t number)
 {
-	builder_in_range(&p->builder, 1, p->now += 10, number, PM_RANGE_NO_SEQUENCE, 0);
+	builder_in_range(&p->builder, p->thread, p->now += 10, number, PM_RANGE_NO_SEQUENCE, 0);
 }
 
 static void launch(struct program *p, uint32_t kernel)
 {
 	p->now += 10;
-	builder_call(&p->builder, 1, p->now, p->now + 5, p->kernels[kernel], p->queue, 0, p->now + 20, p->now + 30);
+	builder_call(&p->builder, p->thread, p->now, p->now + 5, p->kernels[kernel], p->queue, 0, p->now + 20,
+		p->now + 30);
 	p->now += 40;
 }
 
@@ -67,8 +69,8 @@ static void request(struct program *p, uint32_t number, uint32_t inner)
 	}
 }
 
-/* wanted: the range, or NULL; inner: of each pass; outer: of all. */
-static void check_requests(const char *wanted, bool with_inner, bool with_outer, bool apart)
+/* wanted: the range, or NULL; inner: of each pass; outer: of all; threads: that serve requests in turns. */
+static void check_requests(const char *wanted, bool with_inner, bool with_outer, bool apart, uint32_t threads)
 {
 	struct program p;
 	struct analysis analysis;
@@ -83,6 +85,7 @@ static void check_requests(const char *wanted, bool with_inner, bool with_outer,
 	if (outer)
 		in(&p, outer);
 	for (uint32_t i = 0; i < 16; i++) {
+		p.thread = 1 + i % threads;
 		in(&p, own);
 		request(&p, i, inner);
 		in(&p, 0);
@@ -138,10 +141,11 @@ static void check_epochs(bool with_steps)
 
 int main(void)
 {
-	check_requests("request", false, false, false);
-	check_requests("request", false, true, false); /* one is no iteration */
-	check_requests(NULL, true, false, false);      /* which of the two? */
-	check_requests(NULL, false, false, true);
+	check_requests("request", false, false, false, 1);
+	check_requests("request", false, true, false, 1); /* one is no iteration */
+	check_requests(NULL, true, false, false, 1);      /* which of the two? */
+	check_requests(NULL, false, false, true, 1);
+	check_requests("request", false, false, false, 2);
 	check_epochs(true);
 	check_epochs(false);
 	return check_end();
