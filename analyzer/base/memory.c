@@ -69,10 +69,12 @@ void *mem_grow(void *array, size_t count, size_t *room, size_t item_bytes)
 
 void mem_reserve(void **array, size_t count, size_t *room, size_t item_bytes, uint64_t more)
 {
+	const size_t half_more = *room + *room / 2;
+
 	if (more <= *room - count)
 		return;
 	limit(more, item_bytes);
-	*room = count + more;
+	*room = count + more > half_more ? count + more : half_more;
 	*array = reallocarray(*array, *room, item_bytes);
 	if (!*array)
 		errx(1, "out of memory: %zu items of %zu bytes", *room, item_bytes);

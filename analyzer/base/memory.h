@@ -23,7 +23,8 @@ void *mem_grow(void *array, size_t count, size_t *room, size_t item_bytes);
 /* Place `at` of an array that grows, which is NULL while it is empty: then it is NULL too. */
 #define MEM_AT(array, at) ((array) ? (array) + (at) : NULL)
 
-/* Room for just `more` items behind the `count` there are: for what is counted beforehand, and is much. */
+/* Room for `more` items after the `count` there are, just so many the first time: for what is counted beforehand, and is
+ * much. Asked for again and again it is half as much again each time, so that it is not copied as often. */
 void mem_reserve(void **array, size_t count, size_t *room, size_t item_bytes, uint64_t more);
 
 struct arena {
