@@ -45,6 +45,9 @@ pmfit sweep --dry-run --trials 3 lenet5 >plan 2>&1 || complain "a space: $(cat p
 
 pmrun demo >demo 2>&1 && grep -q 'Straggler rank 2: slower layer conv2' demo && [ -s run.demo/report.html ] ||
 	complain "pmrun demo: $(cat demo)"
+DISPLAY='' WAYLAND_DISPLAY='' pmrun -o run.here demo --html >demo 2>&1
+grep -q "^The page is one file: file://$PWD/run.here/report.html$" demo && grep -q "scp .*:$PWD/run.here/report.html" demo ||
+	complain "pmrun demo --html without a desktop: $(cat demo)"
 mkdir desktop && printf '#!/bin/sh\necho "$1" >opened\n' >desktop/xdg-open && chmod +x desktop/xdg-open
 DISPLAY=:0 PATH="$PWD/desktop:$PATH" pmrun -o run.opened demo --html >demo 2>&1 && grep -q '^run.opened/report.html$' opened ||
 	complain "pmrun demo --html: $(cat demo)"

@@ -70,13 +70,20 @@ void pmrun_demo_begin(const struct pmrun_options *o)
 	fflush(stdout);
 }
 
+static bool is_set(const char *variable)
+{
+	const char *value = getenv(variable);
+
+	return value && *value;
+}
+
 /* With what the desktop has for it. false: there is no desktop, or it has nothing. */
 static bool open_in_browser(char *page)
 {
 	int status;
 	pid_t pid;
 
-	if (!getenv("DISPLAY") && !getenv("WAYLAND_DISPLAY"))
+	if (!is_set("DISPLAY") && !is_set("WAYLAND_DISPLAY"))
 		return false;
 	pid = fork();
 	if (pid == 0) {
@@ -86,6 +93,17 @@ static bool open_in_browser(char *page)
 		_exit(127);
 	}
 	return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static void say_where(const char *page)
+{
+	char host[HOST_NAME_MAX + 1] = "HOST", *full = realpath(page, NULL);
+
+	gethostname(host, HOST_NAME_MAX);
+	printf("The page is one file: file://%s\n"
+	       "Open it in a browser; if this machine has none, copy it to one that has: scp %s:%s .\n",
+		full ? full : page, host, full ? full : page);
+	free(full);
 }
 
 void pmrun_demo_end(const struct pmrun_options *o)
@@ -109,6 +127,6 @@ void pmrun_demo_end(const struct pmrun_options *o)
 	       "  pmrun -o myrun python train.py      your own program, on your GPUs\n",
 		folder, folder);
 	if (!o->demo_html || !open_in_browser(page))
-		printf("Open %s in a browser; on a remote machine copy it first: it is one file.\n", page);
+		say_where(page);
 	free(page);
 }
