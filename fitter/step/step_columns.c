@@ -16,10 +16,7 @@ const char *const step_column_keys[STEP_COLUMNS] = {
 /* Names, the likelier first; case does not matter. */
 static const char *const known[STEP_COLUMNS][NAMES] = {
 	[STEP_TIME] = {"time", "step_time", "iteration_ms", "iteration_time", "iter_time", "step_ms",
-		"step_s", "step_time_ms", "step_time_s", "iteration_time_ms", "time_ms", "time_s", "time_us",
-		"time_ns", "seconds", "seconds_per_step", "step_seconds", "elapsed_s", "elapsed_ms",
-		"elapsed", "duration", "duration_s", "duration_ms", "ms", "steps_per_s", "steps_per_second",
-		"iterations_per_s"},
+		"seconds_per_step", "steps_per_s", "steps_per_second", "iterations_per_s"},
 	[STEP_BATCH] = {"local_bsz", "gpu_batch", "local_batch", "local_batch_size", "per_gpu_batch",
 		"batch_per_gpu", "micro_batch", "batch", "batch_size", "batchsize", "bsz", "global_batch",
 		"global_batch_size", "total_batch"},
@@ -57,6 +54,70 @@ static bool is_words(const struct csv *csv, size_t column)
 	return false;
 }
 
+/* The unit that a name ends with, "step_us" or "us" alone; the rest of the name is `*stem` long. */
+static const char *unit_at_end(const char *name, size_t *stem)
+{
+	static const char *const endings[][2] = {{"milliseconds", "ms"}, {"microseconds", "us"},
+		{"seconds", "s"}, {"msec", "ms"}, {"usec", "us"}, {"sec", "s"}, {"ms", "ms"}, {"us", "us"},
+		{"ns", "ns"}, {"s", "s"}};
+	const size_t length = strlen(name);
+
+	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
+		const size_t end = strlen(endings[i][0]);
+
+		if (length < end || strcasecmp(name + length - end, endings[i][0]) != 0)
+			continue;
+		*stem = length - end;
+		if (*stem == 0)
+			return endings[i][1];
+		if (name[*stem - 1] == '_') {
+			(*stem)--;
+			return endings[i][1];
+		}
+	}
+	return NULL;
+}
+
+static const char *unit_of(const char *name)
+{
+	size_t stem;
+	const char *unit = unit_at_end(name, &stem);
+
+	if (unit)
+		return unit;
+	return strncasecmp(name, "seconds", 7) == 0 || strcasestr(name, "s_per_s") ? "s" : NULL;
+}
+
+/* What a step's time is called before its unit, the likelier first; "" is the unit alone. */
+static const struct time_name {
+	const char *stem;
+	bool needs_unit;
+} time_names[] = {{"step_time", false}, {"step", true}, {"iteration_time", false}, {"iteration", true},
+	{"iter_time", false}, {"iter", true}, {"time", false}, {"elapsed", false}, {"duration", false},
+	{"", true}};
+
+#define TIME_NAMES (sizeof(time_names) / sizeof(*time_names))
+
+static bool is_time(const char *name, const struct time_name *time)
+{
+	size_t stem;
+
+	if (!unit_at_end(name, &stem))
+		return !time->needs_unit && strcasecmp(name, time->stem) == 0;
+	return stem == strlen(time->stem) && strncasecmp(name, time->stem, stem) == 0;
+}
+
+static bool is_known(const char *name, enum step_column what)
+{
+	for (size_t i = 0; i < NAMES && known[what][i]; i++)
+		if (strcasecmp(name, known[what][i]) == 0)
+			return true;
+	for (size_t i = 0; i < TIME_NAMES && what == STEP_TIME; i++)
+		if (is_time(name, &time_names[i]))
+			return true;
+	return false;
+}
+
 static const char *find(const struct csv *csv, enum step_column what)
 {
 	for (size_t i = 0; i < NAMES && known[what][i]; i++)
@@ -64,34 +125,19 @@ static const char *find(const struct csv *csv, enum step_column what)
 			if (strcasecmp(csv->names[c], known[what][i]) == 0 &&
 				(what != STEP_LEVEL || is_words(csv, c)))
 				return csv->names[c];
+	for (size_t i = 0; i < TIME_NAMES && what == STEP_TIME; i++)
+		for (size_t c = 0; c < csv->column_count; c++)
+			if (is_time(csv->names[c], &time_names[i]))
+				return csv->names[c];
 	return NULL;
 }
 
 int step_column_known(const char *name)
 {
 	for (int what = 0; what < STEP_COLUMNS; what++)
-		for (size_t i = 0; i < NAMES && known[what][i]; i++)
-			if (strcasecmp(name, known[what][i]) == 0)
-				return what;
+		if (is_known(name, (enum step_column)what))
+			return what;
 	return -1;
-}
-
-static const char *unit_of(const char *name)
-{
-	static const char *const endings[][2] = {{"_ms", "ms"}, {"_us", "us"}, {"_ns", "ns"}, {"_s", "s"},
-		{"_seconds", "s"}, {"_milliseconds", "ms"}};
-	size_t length = strlen(name);
-
-	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
-		size_t end = strlen(endings[i][0]);
-
-		if (length > end && strcasecmp(name + length - end, endings[i][0]) == 0)
-			return endings[i][1];
-	}
-	for (size_t i = 0; i < 4; i++)
-		if (strcasecmp(name, endings[i][1]) == 0)
-			return endings[i][1];
-	return strncasecmp(name, "seconds", 7) == 0 || strcasestr(name, "s_per_s") ? "s" : NULL;
 }
 
 double step_unit_seconds(const char *unit)

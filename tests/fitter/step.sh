@@ -53,6 +53,14 @@ expect 'all GPUs together' "$pmfit" predict model.json guess.csv
 printf 'gpus,nodes,local_bsz\n1,1,0.5\n1000,500,16\n' >few.csv
 expect 'beyond the data' "$pmfit" predict model.json few.csv
 
+# The time's column by its name, whatever its unit; the time of a step before that of a run.
+for name in ms us ns s step_us iter_sec elapsed_s; do
+	printf 'batch,gpus,%s\n32,1,9000\n32,2,5000\n32,4,3000\n32,8,2000\n' "$name" >named.csv
+	expect "  time   $name (" "$pmfit" auto named.csv
+done
+printf 'batch,gpus,elapsed_s,step_us\n32,1,70,9000\n32,2,71,5000\n32,4,73,3000\n32,8,72,2000\n' >named.csv
+expect "step_us (us)" "$pmfit" auto named.csv
+
 # The guide: placements, more GPUs that are slower, both batches; limits.
 expect 'GPU batch  global' "$pmfit" guide --gpus 1,4,8 --batch 16,64 model.json
 grep -q '8 GPUs on 2 nodes do fewer samples a second than 4 GPUs on 1 node with 16' out.txt ||
