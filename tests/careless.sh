@@ -39,6 +39,8 @@ done <<'END'
 2 | unknown command 'run': the command comes before the files  | pmanalyze run report
 2 | unknown command 'wat'                                      | pmanalyze help wat
 2 | unknown option '--jsn' .did you mean '--json'              | pmanalyze report --jsn run
+2 | '--ranks' takes no argument, and there is no file '99'     | pmanalyze report --rank 99 run
+2 | '--ranks' takes no argument, and there is no file '99'     | pmanalyze report run --ranks 99
 2 | --json and --csv: one of them                              | pmanalyze report --json --csv run
 2 | --json and --csv: one of them                              | pmanalyze layers run --csv --json
 2 | --json and --csv: one of them                              | pmanalyze report --js --cs run
@@ -114,7 +116,7 @@ done <<'END'
 0 | run: given twice: it is counted as two runs                | pmanalyze report run run
 0 | run/: the same run as run: it is counted as another one    | pmanalyze compare run run/
 END
-[ "$rows" -ge 79 ] || complain "$rows rows"
+[ "$rows" -ge 81 ] || complain "$rows rows"
 
 # a folder that may not be read, by somebody who may go where it is and start the program
 chmod 755 . && chmod 700 run
@@ -134,6 +136,13 @@ wide = [line for line in open("narrow", encoding="utf-8").read().split("\n") if 
 print(*(f"not ok: {sys.argv[1]}: wider than 60: {line}" for line in wide), sep="\n", end="\n" if wide else "")
 sys.exit(bool(wide))' "$command" || bad=1
 done
+
+# a wide one is used, and signs are those that the locale has; what is for programs is UTF-8 everywhere
+python3 "$SOURCE/tests/on_terminal.py" 200 pmanalyze report run 2>/dev/null | grep -q '^.\{150,\}' || complain "200 columns are not used"
+for locale in C:2x C.UTF-8:2×; do
+	LC_ALL=${locale%:*} pmanalyze whatif run 2>/dev/null | grep -q "communication ${locale#*:} as fast" || complain "signs of ${locale%:*}"
+done
+[ "$(LC_ALL=C pmanalyze html -o - run 2>/dev/null | iconv -f UTF-8 -t UTF-8 | grep -c '2× as fast')" -ge 1 ] || complain "a page is not in UTF-8"
 
 # and an error stays on the line of the figure that it belongs to, where the table goes on below between two of them
 awk 'BEGIN { print "x,y"; for (i = 1; i <= 30; i++) print i "," 3 * i + i % 4 }' >errors.csv

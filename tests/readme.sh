@@ -3,7 +3,7 @@
 #
 # usage: readme.sh PAGE
 set -eu
-export PATH="$BUILD/bin:$PATH"
+export PATH="$BUILD/bin:$PATH" LC_ALL=C.UTF-8
 bad=0
 complain() {
 	echo "not ok: $*"

@@ -230,6 +230,17 @@ static int print_version(const struct program *program)
 	return end_output(0);
 }
 
+/* "--ranks 99": the number would be taken for a file. */
+static void refuse_number_after_flag(const struct command *command, const char *before, const char *argument)
+{
+	const struct option_row *flag = option_flag(command->options, before);
+	double number;
+
+	if (flag && csv_number(argument, &number) == 0 && access(argument, F_OK) != 0)
+		cmd_usage(command, "option '--%s' takes no argument, and there is no file '%s'", flag->name,
+			argument);
+}
+
 static int run(
 	const struct program *program, const struct command *command, int argument_count, char **arguments)
 {
@@ -244,9 +255,13 @@ static int run(
 			return print_version(program);
 		json |= option_is(command->options, arguments[i], "json");
 		csv |= option_is(command->options, arguments[i], "csv");
+		if (i > 1)
+			refuse_number_after_flag(command, arguments[i - 1], arguments[i]);
 	}
 	if (json && csv)
 		cmd_usage(command, "--json and --csv: one of them, the output has one form");
+	if (!json && !csv && !command->data)
+		pm_terminal_spell_signs();
 	return end_output(command->run(argument_count, arguments));
 }
 

@@ -43,6 +43,7 @@ struct command {
 	const char *usage;                       /* what follows the name, a line for each form */
 	const char *about;                       /* what it does, above the options */
 	const struct option_row *const *options; /* OPTION_TABLES */
+	bool data;                               /* what it prints is always for programs */
 	const char *after;                       /* notes, examples and exit status, below them */
 	int (*run)(int argument_count, char **arguments);
 };

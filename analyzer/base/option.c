@@ -156,6 +156,17 @@ bool option_is(const struct option_row *const *tables, const char *argument, con
 	return meant == 1 && strncmp(argument + 2, "help", length - 2) != 0;
 }
 
+const struct option_row *option_flag(const struct option_row *const *tables, const char *argument)
+{
+	const struct option_row *rows[OPTION_MOST];
+	const size_t count = gather(tables, rows);
+
+	for (size_t i = 0; i < count; i++)
+		if (rows[i]->name && !rows[i]->argument && option_is(tables, argument, rows[i]->name))
+			return rows[i];
+	return NULL;
+}
+
 /* "-o, --output FILE"; where others have letters, names are below each other. */
 static void term_of(const struct option_row *row, bool letters, char *term, size_t size)
 {

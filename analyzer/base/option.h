@@ -59,6 +59,9 @@ const struct option_row *option_find(const struct option_row *const *tables, int
  * meant. */
 bool option_is(const struct option_row *const *tables, const char *argument, const char *name);
 
+/* The option without an argument that "--NAME" means; NULL: it means another, none, or several. */
+const struct option_row *option_flag(const struct option_row *const *tables, const char *argument);
+
 /* All rows, aligned. */
 void option_help(const struct option_row *const *tables, int width, FILE *out);
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WIDEST 160
+#define WIDEST 200
 #define HEIGHT 18
 #define LONGEST_NAME 20 /* characters, at an axis */
 #define LONGEST_KEY 40  /* in the legend */
@@ -30,21 +30,12 @@ struct canvas {
 
 struct plot_text plot_text_for(FILE *out, bool plain)
 {
-	static const char *const variables[] = {"LC_ALL", "LC_CTYPE", "LANG"};
-	struct plot_text how = {.height = HEIGHT, .plain = true};
+	struct plot_text how = {.height = HEIGHT, .plain = plain || !pm_terminal_utf8()};
 	const bool terminal = pm_terminal_is(out);
 	const int width = pm_terminal_width(out);
 
 	how.width = width < WIDEST ? width : WIDEST;
 	how.colour = terminal && !(getenv("NO_COLOR") && *getenv("NO_COLOR"));
-	for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++) {
-		const char *locale = getenv(variables[i]);
-
-		if (locale && *locale) {
-			how.plain = plain || (!strcasestr(locale, "utf-8") && !strcasestr(locale, "utf8"));
-			break;
-		}
-	}
 	return how;
 }
 

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define COLUMNS_MOST 120
+#define COLUMNS_MOST 200
 #define COLUMNS_LEAST 60
 
 static const struct unit {
@@ -407,7 +407,7 @@ const char *print_clean(struct arena *arena, const char *text)
 	return copy;
 }
 
-/* On a wide terminal lines are no longer than one reads with ease; into a file they have its usual width. */
+/* No longer than a page of a wide terminal; into a file they have its usual width. */
 static int columns_of(FILE *out)
 {
 	const int width = pm_terminal_width(out);

@@ -174,8 +174,8 @@ void print_heading(const char *text, FILE *out);
 /* A copy of the text on one line, without what a terminal would obey. */
 const char *print_clean(struct arena *arena, const char *text);
 
-/* A paragraph, broken at blanks into lines of 80 columns, on a wide terminal of up to 120; all but the first
- * begin with `indent` blanks, the first with those of the text. */
+/* A paragraph, broken at blanks into lines of the terminal's width, at most 200, and of 80 where the stream
+ * is none; all but the first begin with `indent` blanks, the first with those of the text. */
 void print_paragraph(const char *text, int indent, FILE *out);
 
 /* "1.234 ms": a single time in the unit that suits it. */

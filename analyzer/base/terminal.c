@@ -25,6 +25,13 @@ struct filter {
 	size_t used;
 };
 
+/* No longer in ASCII than in UTF-8, which `put` relies on. */
+static const struct {
+	const char *utf8, *ascii;
+} signs[] = {{"×", "x"}, {"≥", ">="}};
+
+static bool signs_spelled;
+
 static struct filter filters[] = {{.file = STDOUT_FILENO}, {.file = STDERR_FILENO}};
 
 /* What could not be written is dropped: the stream has the error. */
@@ -43,10 +50,22 @@ static bool write_room(struct filter *filter)
 	return true;
 }
 
+static const char *ascii_of(const char *bytes, size_t count)
+{
+	for (size_t i = 0; i < sizeof(signs) / sizeof(*signs); i++)
+		if (strlen(signs[i].utf8) == count && memcmp(signs[i].utf8, bytes, count) == 0)
+			return signs[i].ascii;
+	return NULL;
+}
+
 static bool put(struct filter *filter, const char *bytes, size_t count, bool spelled)
 {
 	static const char digits[] = "0123456789abcdef";
 
+	if (signs_spelled && ascii_of(bytes, count)) {
+		bytes = ascii_of(bytes, count);
+		count = strlen(bytes);
+	}
 	if (filter->used + ESCAPED_BYTES * count > sizeof(filter->room) && !write_room(filter))
 		return false;
 	for (size_t i = 0; i < count; i++) {
@@ -140,6 +159,24 @@ void pm_terminal_begin(void)
 	filters[0].stream = stdout = out;
 	filters[1].stream = stderr = errors;
 	atexit(end);
+}
+
+bool pm_terminal_utf8(void)
+{
+	static const char *const variables[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+
+	for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++) {
+		const char *locale = getenv(variables[i]);
+
+		if (locale && *locale)
+			return strcasestr(locale, "utf-8") || strcasestr(locale, "utf8");
+	}
+	return false;
+}
+
+void pm_terminal_spell_signs(void)
+{
+	signs_spelled = !pm_terminal_utf8();
 }
 
 void pm_terminal_control(FILE *stream, const char *sequence)

@@ -13,6 +13,13 @@
 /* Once, before anything is printed. */
 void pm_terminal_begin(void);
 
+/* Is the locale's encoding UTF-8, by the variables that say so? */
+bool pm_terminal_utf8(void);
+
+/* For text, not for data: where the locale is not UTF-8, the signs that pmhook's own sentences have become
+ * ASCII from now on ("2.00x"). Other text stays. */
+void pm_terminal_spell_signs(void);
+
 /* A control sequence of the program's own. */
 void pm_terminal_control(FILE *stream, const char *sequence);
 

@@ -91,6 +91,13 @@ const char *pm_text_plural(size_t count)
 	return count == 1 ? "" : "s";
 }
 
+const char *pm_text_slash(const char *folder)
+{
+	const size_t length = strlen(folder);
+
+	return length && folder[length - 1] == '/' ? "" : "/";
+}
+
 const char *pm_text_prefix(double *number, int digits)
 {
 	static const char *const prefixes[] = {"", "k", "M", "G", "T", "P", "E"};

@@ -35,6 +35,9 @@ char *pm_text_json(char *json);
 /* The ending of a counted noun: "" for one, else "s". */
 const char *pm_text_plural(size_t count);
 
+/* What joins a folder's path and a name in it: "/", or "" where the path ends with one. */
+const char *pm_text_slash(const char *folder);
+
 /* The SI prefix, "" to "E", with which `digits` digits of the number are printed; divides *number by it. What
  * rounds to 1000 gets the next prefix. */
 const char *pm_text_prefix(double *number, int digits);

@@ -403,5 +403,6 @@ const struct command cmd_agent = {
 		"  pmanalyze agent --listen 127.0.0.1:9462 run\n"
 		"\n"
 		"Exit status: 0 the job has ended, or a signal came, 1 it cannot be read or served, 2 usage error.\n",
+	.data = true,
 	.run = run,
 };

@@ -261,5 +261,6 @@ const struct command cmd_export = {
 		 "\n"
 		 "Exit status: 0 success, 1 failure, or a run without iterations (no row), 2 usage "
 		 "error.\n",
+	.data = true,
 	.run = run,
 };

@@ -120,5 +120,6 @@ const struct command cmd_html = {
 		 "iterations a bar is the mean of several.\n"
 		 "\n"
 		 "Exit status: 0 success, 1 no trace, no iterations or write error, 2 usage error.\n",
+	.data = true,
 	.run = run,
 };

@@ -99,5 +99,6 @@ const struct command cmd_metrics = {
 		 "  pmanalyze metrics --every 15 -o /var/lib/node_exporter/train.prom run\n"
 		 "\n"
 		 "Exit status: 0 success, 1 the run cannot be read, 2 usage error.\n",
+	.data = true,
 	.run = run,
 };

@@ -5,6 +5,7 @@
 #include "base/limit.h"
 #include "base/parallel.h"
 #include "base/regular_file.h"
+#include "base/text.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -115,7 +116,8 @@ static bool looks(const char *path, int depth)
 
 		found = is_trace_name(entry->d_name);
 		if (found || entry->d_name[0] == '.' || depth == DEEPEST ||
-			snprintf(below, sizeof(below), "%s/%s", path, entry->d_name) >= (int)sizeof(below))
+			snprintf(below, sizeof(below), "%s%s%s", path, pm_text_slash(path), entry->d_name) >=
+				(int)sizeof(below))
 			continue;
 		found = is_folder(below) && looks(below, depth + 1);
 	}
@@ -236,10 +238,10 @@ static bool add_folder(
 	while ((entry = readdir(folder)))
 		if (is_trace_name(entry->d_name))
 			*MEM_PUSH(list->items, list->count, list->room) =
-				arena_format(arena, "%s/%s", path, entry->d_name);
+				arena_format(arena, "%s%s%s", path, pm_text_slash(path), entry->d_name);
 		else if (depth < DEEPEST && entry->d_name[0] != '.')
 			*MEM_PUSH(below.items, below.count, below.room) =
-				arena_format(arena, "%s/%s", path, entry->d_name);
+				arena_format(arena, "%s%s%s", path, pm_text_slash(path), entry->d_name);
 	closedir(folder);
 	/* What is none is read nevertheless, and named in a warning. */
 	for (size_t i = first; i < list->count && !found; i++)

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <time.h>
 
+#define JOBS_NAMED 20
+
 static int read_paths(struct timeline *timeline, const char *const *paths, size_t path_count,
 	const struct run_options *options, const char **error, const char ***unread)
 {
@@ -44,8 +46,10 @@ static char *jobs_text(struct timeline *timeline, const char *path, const struct
 {
 	const char *text = "";
 
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count && i < JOBS_NAMED; i++)
 		text = arena_format(&timeline->arena, "%s\n  %s", text, job_text(timeline, &jobs[i], i + 1));
+	if (count > JOBS_NAMED)
+		text = arena_format(&timeline->arena, "%s\n  and %zu more", text, count - JOBS_NAMED);
 	if (asked > count)
 		return strdup(arena_format(&timeline->arena, "%s: no job %zu: there %s %zu%s", path, asked,
 			count == 1 ? "is" : "are", count, text));

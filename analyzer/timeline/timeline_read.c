@@ -1,6 +1,7 @@
 /* Reading trace files: folders, several files at once, and which part of them. */
 #include "timeline_read.h"
 #include "base/parallel.h"
+#include "base/text.h"
 #include "timeline_join.h"
 
 #include <dirent.h>
@@ -44,11 +45,11 @@ static int list_folder(
 		size_t length = strlen(entry->d_name);
 
 		if (length > 8 && strcmp(entry->d_name + length - 8, ".pmtrace") == 0)
-			*MEM_PUSH(files->items, files->count, files->room) =
-				arena_format(&timeline->arena, "%s/%s", path, entry->d_name);
+			*MEM_PUSH(files->items, files->count, files->room) = arena_format(
+				&timeline->arena, "%s%s%s", path, pm_text_slash(path), entry->d_name);
 		else if (depth < DEEPEST && entry->d_name[0] != '.')
-			*MEM_PUSH(below.items, below.count, below.room) =
-				arena_format(&timeline->arena, "%s/%s", path, entry->d_name);
+			*MEM_PUSH(below.items, below.count, below.room) = arena_format(
+				&timeline->arena, "%s%s%s", path, pm_text_slash(path), entry->d_name);
 	}
 	closedir(folder);
 	/* Below traces there may be anything, as those of other runs. */
@@ -70,7 +71,7 @@ static int list_folder(
 
 /* What is read of the files. */
 struct part {
-	double share; /* of their records; 0: all */
+	double share;                        /* of their records; 0: all */
 	struct timeline_stretches stretches; /* of the wall clock; those of no file's: each chooses its own */
 };
 
@@ -159,9 +160,8 @@ static void read_batch(struct batch *batch, size_t path_count, struct list *note
 		if (batch->opened[i])
 			batch->joins[batch->count++] = (struct timeline_join){.trace = &batch->traces[i]};
 		else
-			*MEM_PUSH(notes->items, notes->count, notes->room) =
-				arena_text(&timeline->arena, batch->traces[i].error,
-					strlen(batch->traces[i].error));
+			*MEM_PUSH(notes->items, notes->count, notes->room) = arena_text(
+				&timeline->arena, batch->traces[i].error, strlen(batch->traces[i].error));
 	parallel_each(batch->count, 0, begin_file, batch);
 	for (size_t i = 0; i < batch->count; i++) {
 		struct timeline_join *join = &batch->joins[i];

@@ -184,5 +184,6 @@ const struct command cmd_export = {
 		 "  pmfit export --excel --level V100 -o steps.csv steps.json\n"
 		 "\n"
 		 "Exit status: 0 success, 1 failure, 2 usage error.\n",
+	.data = true,
 	.run = run,
 };

@@ -339,5 +339,6 @@ const struct command cmd_html = {
 		 "  pmfit html --data a.csv --data b.csv -d lenet.txt a.json b.json\n"
 		 "\n"
 		 "Exit status: 0 success, 1 failure, 2 usage error.\n",
+	.data = true,
 	.run = run,
 };

@@ -2,6 +2,7 @@
 # Checks what the commands print, word for word, on made-up traces: golden.sh PMANALYZE MAKE_TRACE [--write]. The times in the
 # golden texts are those that the made-up program gave its work. --write replaces the golden texts.
 set -eu
+export LC_ALL=C.UTF-8
 here=$(cd "$(dirname "$0")" && pwd)
 pmanalyze=$(realpath "$1") make_trace=$(realpath "$2") write=${3-}
 work=$(mktemp -d)

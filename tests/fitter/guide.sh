@@ -1,7 +1,7 @@
 #!/bin/sh
 # pmfit guide and pmfit strategy as commands: what they print of inputs whose answers are known, exit codes, sentences.
 set -eu
-export PATH="$BUILD/bin:$PATH" LC_ALL=C
+export PATH="$BUILD/bin:$PATH" LC_ALL=C.UTF-8
 bad=0
 complain() {
 	echo "not ok: $*"

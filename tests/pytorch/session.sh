@@ -3,7 +3,7 @@
 # PM_TORCH as in find_torch.sh; it has to have torchrun and torchvision.
 set -eu
 . "$SOURCE/tests/pytorch/find_torch.sh"
-export PATH="$BUILD/bin:$(dirname "$PYTHON"):$PATH" PYTHONDONTWRITEBYTECODE=1
+export PATH="$BUILD/bin:$(dirname "$PYTHON"):$PATH" PYTHONDONTWRITEBYTECODE=1 LC_ALL=C.UTF-8
 command -v torchrun >/dev/null || { echo "no torchrun beside $PYTHON" && exit 77; }
 ln -s "$SOURCE/tests" tests
 
