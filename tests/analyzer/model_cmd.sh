@@ -30,6 +30,20 @@ done
 expect 0 "The run matches: nothing overlaps, phases run one after another" one
 expect 0 "The run matches: nothing overlaps, gradients are aggregated after the whole backward pass" three
 expect 0 "The run matches: gradients are aggregated layer by layer, during the backward pass" overlap
+# the error that the sentence has is the one of the table, on the page as well
+for name in three overlap; do
+	"$pmanalyze" html -o $name.html $name >/dev/null 2>&1
+	"$python3" - $name.html "$("$pmanalyze" model --json $name 2>/dev/null)" "$("$pmanalyze" model $name 2>/dev/null)" <<-'END' || complain "$name: another error"
+		import json, re, sys
+		best, = [row for row in json.loads(sys.argv[2])["predictions"] if row["best"]]
+		error = f"{100 * best['with_rest_error']:+.1f}%"
+		expected = f"With the rest its error is {error} of the mean iteration"
+		page = " ".join(open(sys.argv[1], encoding="utf-8").read().split())
+		for where, text in (("text", " ".join(sys.argv[3].split())), ("page", page)):
+		    assert expected in text, f"{where}: no '{expected}'"
+		assert re.search(rf"✓.*?<td[^>]*>{re.escape(error)}</td>", page), "the page's table"
+	END
+done
 expect 0 "Warning: " killed
 expect 0 "No fit: 3 coefficients need at least 3 rows" --rows runs one three
 expect 0 "The iterations of a run are not independent" --rows iterations one three

@@ -201,7 +201,7 @@ void ssgd_scaling_table(const struct ssgd_item *items, size_t count, struct prin
 	size_t seven_error = print_column(table, "speedup_3_7_error", "error", PRINT_SHARE);
 	size_t efficiency = print_column(table, "efficiency", "eff.", PRINT_SHARE);
 	size_t imbalance = print_column(table, "lif", "LIF", PRINT_REAL);
-	size_t slowdown = print_column(table, "slowdown", "S", PRINT_REAL);
+	size_t slowdown = print_column(table, "slowdown", "S (eq.)", PRINT_REAL);
 
 	for (size_t r = 0; r < count; r++) {
 		const struct ssgd_item *item = &items[r];
@@ -359,6 +359,15 @@ static const char *alike(const struct ssgd_item *item)
 	return *text ? arena_format(arena, " By its time alone it is indistinguishable from: %s.", text) : "";
 }
 
+/* Errors of iterations cancel in that of their mean, which the table has. */
+static const char *how_far(const struct ssgd_figure *figure, struct arena *arena)
+{
+	return arena_format(arena,
+		" With the rest its error is %+.1f%% of the mean iteration; of single iterations it is %.1f%% on "
+		"average, whatever its sign.",
+		figure->full_error * 100, figure->off * 100);
+}
+
 const char *ssgd_verdict(const struct ssgd_item *item)
 {
 	const struct ssgd *ssgd = &item->ssgd;
@@ -369,13 +378,12 @@ const char *ssgd_verdict(const struct ssgd_item *item)
 		return "No assumption can be attributed to the run.";
 	figure = &ssgd->figures[ssgd->best];
 	if (figure->off > SSGD_FAR)
-		return arena_format(arena,
-			"No assumption matches the run. The closest, with the rest, is off by %.1f%% an iteration on average: %s.",
-			figure->off * 100, ssgd_texts[ssgd->best]);
+		return arena_format(arena, "No assumption matches the run. The closest, with the rest: %s.%s",
+			ssgd_texts[ssgd->best], how_far(figure, arena));
 	return arena_format(arena,
-		"The run matches: %s; with the rest it is off by %.1f%% an iteration on average.%s Overlapped with other work: "
-		"%s%.0f%% of the input reads and %.0f%% of the input copies.",
-		ssgd_texts[ssgd->best], figure->off * 100, alike(item),
+		"The run matches: %s.%s%s Overlapped with other work: %s%.0f%% of the input reads and %.0f%% of the "
+		"input copies.",
+		ssgd_texts[ssgd->best], how_far(figure, arena), alike(item),
 		ssgd->shape.exchange_count ? arena_format(arena, "%.0f%% of the communication, ",
 						     ssgd->communication_hidden * 100)
 					   : "",
