@@ -8,11 +8,24 @@
 /* Of numbers with a prefix, which are words to the table. */
 #define WIDE 6
 
-/* Programs get plain operations and bytes; people get them with a prefix, and do without some columns. */
+enum amount { FLOPS, BYTES, FLOPS_RATE, BYTES_RATE, AMOUNTS };
+
+static const struct {
+	const char *key, *text, *unit; /* its titles: in text, and behind a prefix on a page */
+} amount_titles[AMOUNTS] = {
+	[FLOPS] = {"flops", "  FLOP", "FLOP"},
+	[BYTES] = {"bytes", " bytes", "B"},
+	[FLOPS_RATE] = {"flops_per_second", "FLOP/s", "FLOP/s"},
+	[BYTES_RATE] = {"bytes_per_second", "   B/s", "B/s"},
+};
+
+/* Programs get plain operations and bytes; people get them with a prefix, and do without some columns. On a
+ * page, where columns are sorted, all of a column have the prefix of the greatest. */
 struct columns {
 	enum roofline_reader reader;
-	size_t letter, layer, direction, kind, type, calls, flops, bytes, intensity, time, flops_rate,
-		bytes_rate, share, roof, gain, bound, unknown, device;
+	size_t letter, layer, direction, kind, type, calls, amounts[AMOUNTS], intensity, time, share, roof,
+		gain, bound, unknown, device;
+	double units[AMOUNTS]; /* what numbers are divided by on a page */
 };
 
 const char *roofline_rate_text(struct arena *arena, double rate)
@@ -35,42 +48,72 @@ static void put(struct print_table *table, size_t column, double number)
 		print_number(table, column, number);
 }
 
-/* A number with a prefix in text: to the right, as numbers stand. On a page in the unit that the column has.
- */
+/* A number with a prefix in text: to the right, as numbers stand. */
 static void put_amount(
-	struct print_table *table, const struct columns *columns, size_t column, double number, double unit)
+	struct print_table *table, const struct columns *columns, enum amount amount, double number)
 {
+	const size_t column = columns->amounts[amount];
+
 	if (columns->reader == ROOFLINE_PROGRAM)
 		put(table, column, number);
 	else if (columns->reader == ROOFLINE_PAGE)
-		put(table, column, number / unit);
+		put(table, column, number / columns->units[amount]);
 	else
 		print_word(table, column,
 			arena_format(table->arena, "%*s", WIDE, roofline_rate_text(table->arena, number)));
 }
 
-static size_t amount_column(struct print_table *table, const struct columns *columns, const char *key,
-	const char *title, const char *on_page)
+static double amount_of(const struct roofline_amount *work, enum amount amount)
 {
-	if (columns->reader == ROOFLINE_PAGE)
-		return print_columns(table,
-			&(struct print_column){
-				.key = key, .title = on_page, .type = PRINT_FIGURE, .digits = 4},
-			1);
-	return print_column(
-		table, key, title, columns->reader == ROOFLINE_PROGRAM ? PRINT_COUNT : PRINT_WORD);
+	switch (amount) {
+	case FLOPS:
+		return work->flops;
+	case BYTES:
+		return work->bytes;
+	case FLOPS_RATE:
+		return roofline_flops_rate(work);
+	default:
+		return roofline_bytes_rate(work);
+	}
+}
+
+static double greatest_of(const struct roofline *roofline, enum amount amount)
+{
+	double greatest = 0;
+
+	for (size_t i = 0; i < roofline->item_count; i++)
+		greatest = fmax(greatest, amount_of(&roofline->items[i].amount, amount));
+	return greatest;
+}
+
+static void add_amount_column(struct print_table *table, struct columns *columns,
+	const struct roofline *roofline, enum amount amount)
+{
+	const double greatest = greatest_of(roofline, amount);
+	const char *key = amount_titles[amount].key, *title = amount_titles[amount].text, *prefix;
+	enum print_type type = columns->reader == ROOFLINE_PROGRAM ? PRINT_COUNT : PRINT_WORD;
+	double scaled = greatest;
+
+	if (columns->reader == ROOFLINE_PAGE) {
+		prefix = pm_text_prefix(&scaled, 3);
+		title = arena_format(table->arena, "%s%s", prefix, amount_titles[amount].unit);
+		type = PRINT_REAL;
+	}
+	columns->units[amount] = scaled > 0 ? greatest / scaled : 1;
+	columns->amounts[amount] = print_column(table, key, title, type);
 }
 
 /* What tables of layers and of kinds have in common. */
-static void add_amount_columns(struct print_table *table, struct columns *columns)
+static void add_amount_columns(
+	struct print_table *table, struct columns *columns, const struct roofline *roofline)
 {
 	columns->calls = print_column(table, "calls", NULL, PRINT_REAL);
-	columns->flops = amount_column(table, columns, "flops", "  FLOP", "GFLOP");
-	columns->bytes = amount_column(table, columns, "bytes", " bytes", "MB");
+	add_amount_column(table, columns, roofline, FLOPS);
+	add_amount_column(table, columns, roofline, BYTES);
 	columns->intensity = print_column(table, "flops_per_byte", "FLOP/B", PRINT_REAL);
 	columns->time = print_column(table, "time", "time", PRINT_TIME);
-	columns->flops_rate = amount_column(table, columns, "flops_per_second", "FLOP/s", "TFLOP/s");
-	columns->bytes_rate = amount_column(table, columns, "bytes_per_second", "   B/s", "GB/s");
+	add_amount_column(table, columns, roofline, FLOPS_RATE);
+	add_amount_column(table, columns, roofline, BYTES_RATE);
 	columns->roof = print_column(table, "roof", "at roof", PRINT_TIME);
 	columns->share = print_column(table, "roof_share", "share", PRINT_SHARE);
 	columns->bound = print_column(table, "bound", "bound", PRINT_WORD);
@@ -89,13 +132,13 @@ static void add_amount(struct print_table *table, const struct columns *columns,
 		return;
 	}
 	if (amount->flops > 0 || columns->reader == ROOFLINE_PROGRAM)
-		put_amount(table, columns, columns->flops, amount->flops, 1e9);
-	put_amount(table, columns, columns->bytes, amount->bytes, 1e6);
+		put_amount(table, columns, FLOPS, amount->flops);
+	put_amount(table, columns, BYTES, amount->bytes);
 	put(table, columns->time, amount->time_ns);
-	put_amount(table, columns, columns->bytes_rate, roofline_bytes_rate(amount), 1e9);
+	put_amount(table, columns, BYTES_RATE, roofline_bytes_rate(amount));
 	if (amount->flops > 0) {
 		put(table, columns->intensity, roofline_intensity(amount));
-		put_amount(table, columns, columns->flops_rate, roofline_flops_rate(amount), 1e12);
+		put_amount(table, columns, FLOPS_RATE, roofline_flops_rate(amount));
 	}
 	if (links)
 		return;
@@ -149,7 +192,7 @@ void roofline_layer_table(
 	columns.direction = print_column(table, "direction", "pass", PRINT_WORD);
 	columns.kind = print_column(table, "kind", NULL, PRINT_WORD);
 	columns.type = print_column(table, "arithmetic", is_mixed(roofline) ? "type" : NULL, PRINT_WORD);
-	add_amount_columns(table, &columns);
+	add_amount_columns(table, &columns, roofline);
 	add_device_column(table, &columns);
 	if (reader == ROOFLINE_PAGE)
 		columns.gain = print_column(table, "gain", "possible gain", PRINT_TIME);
@@ -181,7 +224,7 @@ void roofline_kind_table(
 	struct columns columns = {.reader = reader};
 
 	columns.kind = print_column(table, "kind", "kind", PRINT_WORD);
-	add_amount_columns(table, &columns);
+	add_amount_columns(table, &columns, roofline);
 	add_device_column(table, &columns);
 	for (int kind = 0; kind < WORK_KIND_COUNT; kind++) {
 		if (!(roofline->kinds[kind].calls > 0))
