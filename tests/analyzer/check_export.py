@@ -92,6 +92,11 @@ for number, start in starts.items():
     check("host" in begins[start["pid"], start["tid"], ns(start["ts"])], f"flow {number} begins at no call")
     check("device" in begins[end["pid"], end["tid"], ns(end["ts"])], f"flow {number} ends at no work")
 
+# the host's calls are on tracks of their own, named so
+for (pid, tid), track in tracks.items():
+    named = names[pid, tid, "thread_name"]["name"].startswith("host thread ")
+    check(named == all(event["cat"] in ("host", "range") for event in track), f"{names[pid, tid, 'thread_name']}: {track[0]['cat']}")
+
 # iterations and phases: sums as reported, and nothing between the phases of an iteration
 reported = collections.Counter()
 lengths = collections.Counter()

@@ -132,7 +132,7 @@ static void put_calls(struct export *export)
 
 		if (!(call->flags & TIMELINE_FLAG_REPLAYED)) {
 			if (!track->name)
-				track->name = arena_format(&export->names, "thread %u", call->thread);
+				track->name = arena_format(&export->names, "host thread %u", call->thread);
 			track->order = ORDER_THREADS + call->thread;
 			last[call->thread].begin_ns = call->begin_ns;
 			last[call->thread].lane = export_slice(

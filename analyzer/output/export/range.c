@@ -50,7 +50,7 @@ void export_ranges(struct export_tracks *tracks, const struct timeline *timeline
 		if (!track.name || track.order != first_order + range->thread) {
 			export_track_free(&track);
 			track = (struct export_track){
-				.name = arena_format(names, "thread %u ranges", range->thread),
+				.name = arena_format(names, "host thread %u ranges", range->thread),
 				.order = first_order + range->thread};
 		}
 		export_slice(tracks, &track, range->begin_ns,
