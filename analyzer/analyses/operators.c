@@ -93,6 +93,25 @@ static void add_row(struct search *search, const struct timeline_call *call, con
 	row->time_ns += ns;
 }
 
+/* Is the call a collective of several layers' gradients, one piece of work that belongs to none of them? */
+static bool is_bucket(const struct layer_role *role)
+{
+	return role->phase == PHASE_COMMUNICATION && role->part_count > 1;
+}
+
+/* "communication", and in it "fc3 to conv1, 5 layers". */
+static uint32_t bucket_node(struct search *search, const struct layer_role *role)
+{
+	const struct layer_list *layers = &search->worker->layers;
+	const struct layer_part *parts = &layers->parts[role->first_part];
+	const char *name = arena_format(&search->operators->arena, "%s to %s, %u layers",
+		layer_title(&layers->items[parts[0].layer]),
+		layer_title(&layers->items[parts[role->part_count - 1].layer]), role->part_count);
+	const char *phase = phase_titles[role->phase];
+
+	return child_of(search, child_of(search, 0, phase, strlen(phase)), name, strlen(name));
+}
+
 /* A part of a call's work: in a layer, or else in its phase, and there in its operator. */
 struct part {
 	uint32_t node;
@@ -106,7 +125,9 @@ static struct part part_of(
 	const struct layer_list *layers = &search->worker->layers;
 	struct part part = {.share = 1, .phase = role->phase};
 
-	if (role->part_count) {
+	if (is_bucket(role)) {
+		part.node = bucket_node(search, role);
+	} else if (role->part_count) {
 		const struct layer_part *own = &layers->parts[role->first_part + number];
 
 		part.node = module_node(search, layer_title(&layers->items[own->layer]));
@@ -155,7 +176,7 @@ static void add_call(struct search *search, uint32_t number, const struct layer_
 		: NULL;
 	double all_ns = 0;
 
-	for (uint32_t p = 0; p < role->part_count || p == 0; p++) {
+	for (uint32_t p = 0; p == 0 || (p < role->part_count && !is_bucket(role)); p++) {
 		const struct part part = part_of(search, role, p, operator);
 
 		add_part(search, call, (double)search->analysis->wait_ns[number], &part);

@@ -242,6 +242,10 @@ def check_flame(browser):
     boxes = "[...document.querySelectorAll('svg.flame svg.box')]"
     widths = f"{boxes}.map(b => b.style.display === 'none' ? 0 : parseFloat(b.getAttribute('width')))"
     before = browser.value(widths)
+    wide = browser.value(f"{boxes}.filter(b => b.querySelector('text').getComputedTextLength() > b.getBoundingClientRect().width)"
+                         ".map(b => b.querySelector('text').textContent)")
+    check(not wide, f"the flame graph: names without room: {wide}")
+    check(browser.value(f"{boxes}.some(b => /^c.+…$/.test(b.querySelector('text').textContent))"), "the flame graph: no name is shortened")
     chosen = next(i for i, wide in enumerate(before) if 5 < wide < 60)
     browser.click(f"{boxes}[{chosen}]")
     after = browser.value(widths)

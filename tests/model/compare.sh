@@ -92,6 +92,14 @@ the_runs() {
 }
 undisturbed the_runs || bad=1
 
+# what is exchanged of several layers at once is one box of the flame graph, not a slice in each layer's
+train bucket "" --aggregate fused --cycle-ms 200
+"$bin/pmanalyze" html -o bucket.html bucket >/dev/null
+grep -q '<title>communication: .*% of GPU time' bucket.html && grep -q '<title>conv1 to fc3, 5 layers: ' bucket.html || {
+	echo "not ok: no box for a bucket: $(grep -o 'class="box".*<title>[^:]*: [0-9.]* [mu]s a step' bucket.html)"
+	bad=1
+}
+
 refused 2 "at least two runs" first
 refused 2 "--base 9" first again --base 9
 refused 2 "--margin" --margin 200% first again

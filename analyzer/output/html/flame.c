@@ -135,7 +135,7 @@ void html_flame(struct html_page *page, const struct html_run *run)
 			page, operators.row_count ? "GPU time by module and operator" : "GPU time by module");
 		fprintf(page->out,
 			"<p class=\"dim\">%s of a step, mean over %zu iteration%s%s%s, summed over streams. From above: modules one in "
-			"another, %skernels. Boxes under %.1f%% are left out.</p>\n",
+			"another, %skernels. Colour: the phase of most of a box's time. Boxes under %.1f%% are left out.</p>\n",
 			html_time(page, operators.nodes[0].time_ns), operators.iterations,
 			operators.iterations == 1 ? "" : "s",
 			run->analysis->worker_count > 1 ? " of the ranks" : "",
