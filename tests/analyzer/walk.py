@@ -52,12 +52,15 @@ def check_words(finding):
 
 
 def check_titles(report, text, page):
-    wrong = []
+    """Of a mean step, or of the whole recording where no iterations are known."""
+    of, each = ("the recording", "of the recording") if "% of the recording" in text else ("the mean step", "a step")
+    stated = f"% of {of}" in text and f"of findings are of {of}" in page
+    wrong = [] if stated else ["nothing says of what percentages are"]
     for number, finding in enumerate(report["findings"]):
         if finding["gain_ns"] is None:
             continue
         share = 100 * finding["gain_ns"] / report["step"]["mean_ns"]
-        said = re.escape(finding["title"]) + rf": at most [\d.]+ [a-z]+ a step \({share:.1f}%\)"
+        said = re.escape(finding["title"]) + rf": at most [\d.]+ [a-z]+ {each} \({share:.1f}%\)"
         if number < 3 and not re.search(rf"{number + 1}\. {said}\. ", text):
             wrong.append(f"report has no {said}")
         if number < 6 and not re.search(said, page):
@@ -85,7 +88,7 @@ def walk(pmanalyze, path):
     if "findings" not in report:  # no iteration that figures could be of
         return []
     text, page = one_line(run(pmanalyze, "report", path)), page_of(pmanalyze, path)
-    wrong = [] if "% of the mean step" in text and "of findings are of the mean step" in page else ["nothing says of what percentages are"]
+    wrong = []
     for finding in report["findings"]:
         wrong += check_words(finding)
     wrong += check_titles(report, text, page) + check_changes(json.loads(run(pmanalyze, "whatif", "--json", path) or "{}"))

@@ -46,8 +46,11 @@ void html_words(struct html_page *page, struct html_run *run)
 {
 	const struct finding_list *list = &run->findings;
 
-	fprintf(page->out, "<div class=\"lead\">\n<p>%s Percentages of findings are of the mean step.</p>\n<ol aria-label=\"Findings\">\n",
-		html_escape(page, finding_step_text(&run->findings)));
+	fprintf(page->out,
+		"<div class=\"lead\">\n<p>%s Percentages of findings are of %s.</p>\n<ol "
+		"aria-label=\"Findings\">\n",
+		html_escape(page, finding_step_text(&run->findings)),
+		list->step.whole ? "the recording" : "the mean step");
 	if (list->count == 0)
 		fprintf(page->out,
 			"<li><b>Nothing stands out</b>: neither stragglers, input, launches nor communication cost 1%% "
