@@ -27,8 +27,9 @@
  *
  * Workers that wait for each other wait for the slowest: ranges of several reach up by the greatest of so
  * many normal deviations, with the spread of the run's own iterations, and down by as much as their quartile.
- * Where runs on several GPUs were measured, their times take the place of the predicted ones, and ranges of
- * data parallelism on others reach as far as the prediction missed them. All of it holds if the links are as
+ * Where runs on several GPUs were measured, their times take the place of the predicted ones, without what
+ * their stragglers cost; data parallelism on others is taken to be as far from what is predicted as the nearest
+ * that was measured, with ranges from what is predicted to where the prediction missed most. All of it holds if the links are as
  * the cluster's file has them.
  *
  * Times in ns, rates in samples a second. Nothing here prints.
@@ -71,6 +72,8 @@ struct advice_check {
 	const char *run;
 	size_t gpus;
 	double batch, iteration; /* of all GPUs together */
+	double delay;            /* of it, what its stragglers cost; 0: none */
+	char *straggler;         /* what the costliest one is; NULL: none */
 	double predicted;        /* set by advice_fill; data parallelism */
 };
 
@@ -93,6 +96,8 @@ struct advice_row {
 	 * the quickest of the others. */
 	const struct advice_way *best, *second;
 	double measured;             /* NAN: not measured */
+	double undelayed;            /* that without its stragglers */
+	double delayed;              /* the best, with the runs' stragglers; NAN: there are none, or one GPU */
 	double efficiency, marginal; /* of the best; marginal: of the GPUs that were added */
 };
 
@@ -112,9 +117,14 @@ struct advice {
 	enum strategy_basis memory; /* of what strategies need */
 	struct advice_row *rows;    /* one for each count */
 	double one;                 /* samples a second on one GPU, the quickest */
+	const struct advice_check *delayed; /* the run that loses most to stragglers; NULL: none loses any */
 	/* NULL: nothing fits. Cheapest: with the most samples of a GPU hour. */
 	const struct advice_row *pays, *quickest, *cheapest;
 };
+
+/* An iteration without its stragglers, over what is predicted. */
+double advice_missed(const struct advice_check *check);
+bool advice_is_far_off(double ratio);
 
 /* Samples of an iteration on so many GPUs. */
 double advice_batch(const struct advice *advice, size_t gpus);

@@ -2,6 +2,7 @@
 #include "advise.h"
 #include "strategy/strategy_pairs.h"
 #include "advise_exchange.h"
+#include "advise_straggler.h"
 #include "base/csv.h"
 #include "base/memory.h"
 #include "base/text_file.h"
@@ -30,6 +31,7 @@ struct reader {
 	bool is_given;                    /* it was needed */
 	struct advise_exchange *exchange; /* of the run with most GPUs */
 	struct csv several;               /* the row of the first run on several GPUs, if there is one */
+	struct advise_stragglers stragglers; /* of that run */
 };
 
 /* Runs pmanalyze with its output in a file, or ends the program with what it complained about. */
@@ -73,16 +75,22 @@ static double observed(const struct csv *csv, const char *column, double fallbac
 	return at >= 0 && csv_number(csv->cells[at], &number) == 0 ? number : fallback;
 }
 
+static void read_report(struct reader *r, const char *run, char path[NAME_ROOM])
+{
+	const char *const words[] = {"pmanalyze", "report", "--json", run, NULL};
+
+	snprintf(path, NAME_ROOM, "%s/report.json", r->folder);
+	analyze(r, words, path);
+}
+
 /* The median's neighbours, which the row of observations has not. */
 static void read_spread(struct reader *r, const char *run, struct advice_run *to)
 {
-	const char *const words[] = {"pmanalyze", "report", "--json", run, NULL};
 	char path[NAME_ROOM];
 	const cJSON *step;
 	cJSON *root = NULL;
 
-	snprintf(path, sizeof(path), "%s/report.json", r->folder);
-	analyze(r, words, path);
+	read_report(r, run, path);
 	if (text_file_json(path, &root))
 		refuse(r, run, "'pmanalyze report --json' printed no JSON");
 	step = cJSON_GetObjectItemCaseSensitive(root, "step");
@@ -108,13 +116,19 @@ static void read_row(struct reader *r, const char *run, struct csv *csv)
 		refuse(r, run, "%s", csv->error);
 }
 
+/* The mean of the ranks; with stragglers those of a rank that is none. */
 static void read_layers(struct reader *r, const char *run)
 {
-	const char *const words[] = {"pmanalyze", "layers", "--json", run, NULL};
+	const bool delayed = r->stragglers.delay > 0;
+	const char *const words[] = {"pmanalyze", "layers", "--json", delayed ? "--ranks" : run, delayed ? run : NULL, NULL};
 	char *path = mem_alloc(NAME_ROOM, 1);
+	const char *bad;
 
 	snprintf(path, NAME_ROOM, "%s/layers.%zu.json", r->folder, r->layer_count);
 	analyze(r, words, path);
+	bad = delayed ? advise_stragglers_leave(&r->stragglers, path) : NULL;
+	if (bad)
+		refuse(r, run, "its layers: %s", bad);
 	r->layers[r->layer_count++] = path;
 }
 
@@ -144,16 +158,42 @@ static void take_base(struct reader *r, const char *run, const struct csv *csv, 
 static void take_several(struct reader *r)
 {
 	const struct advice_check *check = &r->advice->checks[0];
-	const double exposed = observed(&r->several, "communication_exposed_ms", NAN);
+	const double delay = check->delay / 1e6, all = observed(&r->several, "communication_exposed_ms", NAN);
+	const double moves = all - observed(&r->several, "communication_wait_ms", 0);
 	const double queue = observed(&r->several, "idle_queue_ms", 0);
+	/* of two ranks one of which is late, the median has half of the delay */
+	const double exposed = delay > 0 ? fmax(all, delay + fmax(moves, 0)) : all;
 
 	if (!advise_exchange_is_data(r->exchange))
 		refuse(r, check->run,
 			"its GPUs exchange more than gradients: expected data parallelism, or a run on one GPU");
-	if (isnan(exposed))
+	if (isnan(all))
 		refuse(r, check->run, "how much of its exchange is hidden is not known");
 	read_layers(r, check->run);
 	take_base(r, check->run, &r->several, check->gpus, 1e6 * (exposed + queue));
+}
+
+/* What the run loses to stragglers. */
+static struct advice_check check_of(struct reader *r, const char *run, double gpus, double batch, double iteration)
+{
+	struct advice_check check = {
+		.run = run, .gpus = (size_t)gpus, .batch = batch, .iteration = iteration, .predicted = NAN};
+	struct advise_stragglers stragglers;
+	char path[NAME_ROOM];
+	const char *bad;
+
+	read_report(r, run, path);
+	bad = advise_stragglers_read(&stragglers, path);
+	if (bad)
+		refuse(r, run, "%s", bad);
+	check.delay = fmin(stragglers.delay, iteration);
+	check.straggler = stragglers.text;
+	stragglers.text = NULL;
+	if (r->advice->check_count == 0)
+		r->stragglers = stragglers;
+	else
+		advise_stragglers_free(&stragglers);
+	return check;
 }
 
 /* Answers how many GPUs took part in the run, also those without a trace. */
@@ -206,12 +246,11 @@ static void read_one(struct reader *r, const char *run)
 	if (gpus > 1 && observed(&csv, "stages", 1) > 1)
 		refuse(r, run, "a pipeline: expected a run on one GPU, or data parallelism on several");
 	if (gpus > 1) {
-		if (r->advice->check_count == 0)
+		r->advice->checks[r->advice->check_count] = check_of(r, run, gpus, batch, iteration);
+		if (r->advice->check_count++ == 0)
 			r->several = csv;
 		else
 			csv_free(&csv);
-		r->advice->checks[r->advice->check_count++] =
-			(struct advice_check){run, (size_t)gpus, batch, iteration, NAN};
 		return;
 	}
 	read_layers(r, run);
@@ -280,6 +319,7 @@ void advise_read_runs(struct advice *a, char *const *runs, size_t count, double 
 		take_several(&r);
 	if (a->check_count)
 		csv_free(&r.several);
+	advise_stragglers_free(&r.stragglers);
 	if (r.is_given && r.layer_count > 1)
 		refuse(&r, r.name, "--batch is of one run on one GPU, not of %zu", r.layer_count);
 	compare_batches(&r);
@@ -308,6 +348,8 @@ void advise_read_runs(struct advice *a, char *const *runs, size_t count, double 
 void advise_free_runs(struct advice *a)
 {
 	strategy_net_free(&a->net);
+	for (size_t i = 0; i < a->check_count; i++)
+		free(a->checks[i].straggler);
 	free(a->checks);
 	a->checks = NULL;
 	a->check_count = 0;

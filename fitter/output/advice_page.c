@@ -19,6 +19,11 @@ static void put_answers(const struct advice_print *p, struct arena *arena, FILE 
 
 	advice_answers(p, arena, answers);
 	fputs("<div class=\"lead\"><dl>\n", out);
+	if (advice_first(p, arena)) {
+		fputs("<dt>What first?</dt><dd>", out);
+		html_text(advice_first(p, arena), out);
+		fputs("</dd>\n", out);
+	}
 	for (size_t i = 0; i < ADVICE_QUESTIONS; i++) {
 		fprintf(out, "<dt>%s?</dt><dd>", answers[i].question);
 		html_text(answers[i].answer, out);

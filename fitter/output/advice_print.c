@@ -16,6 +16,8 @@ void advice_print_text(const struct advice_print *p, FILE *out)
 	print_text(&table, "An iteration", out);
 	print_free(&table);
 	fputc('\n', out);
+	if (advice_first(p, &arena))
+		print_paragraph(arena_format(&arena, "First: %s", advice_first(p, &arena)), 2, out);
 	advice_answers(p, &arena, answers);
 	for (size_t i = 0; i < ADVICE_QUESTIONS; i++)
 		print_paragraph(
@@ -69,6 +71,8 @@ void advice_print_json(const struct advice_print *p, FILE *out)
 	print_json_number(root, "cheapest", a->cheapest ? (double)a->cheapest->gpus : NAN);
 	advice_answers(p, &arena, answers);
 	list = cJSON_AddObjectToObject(root, "answers");
+	if (advice_first(p, &arena))
+		cJSON_AddStringToObject(list, "First", advice_first(p, &arena));
 	for (size_t i = 0; i < ADVICE_QUESTIONS; i++)
 		cJSON_AddStringToObject(list, answers[i].question, answers[i].answer);
 	advice_assumptions(p, &arena, sentences);

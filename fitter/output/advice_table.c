@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-enum { ROW_STRATEGY = 2, ROW_TIME, ROW_SURE = 11, ROW_LIMIT };
+enum { ROW_STRATEGY = 2, ROW_TIME, ROW_MEASURED = 6, ROW_DELAYED, ROW_SURE = 12, ROW_LIMIT };
 
 static const struct print_column row_columns[] = {
 	PRINT_COLUMN("gpus", "GPUs", PRINT_COUNT),
@@ -14,6 +14,7 @@ static const struct print_column row_columns[] = {
 	PRINT_COLUMN("low", "low", PRINT_TIME),
 	PRINT_COLUMN("high", "high", PRINT_TIME),
 	PRINT_COLUMN("measured", "measured", PRINT_TIME),
+	PRINT_COLUMN("delayed", "delayed", PRINT_TIME), /* with the runs' stragglers */
 	PRINT_COLUMN("samples_per_s", "samples/s", PRINT_FIGURE, .digits = 6),
 	PRINT_COLUMN("efficiency", "effic.", PRINT_SHARE),
 	PRINT_COLUMN("marginal", NULL, PRINT_SHARE),
@@ -47,7 +48,9 @@ void advice_table_rows(const struct advice_print *p, struct print_table *table)
 	if (!(p->price > 0))
 		table->columns[ROW_SURE - 1].title = NULL;
 	if (!a->check_count)
-		table->columns[ROW_TIME + 3].title = NULL;
+		table->columns[ROW_MEASURED].title = NULL;
+	if (!a->delayed)
+		table->columns[ROW_DELAYED].title = NULL;
 	for (size_t i = 0; i < a->count; i++) {
 		const struct advice_row *row = &a->rows[i];
 		const struct advice_way *way = row->best;
@@ -61,9 +64,9 @@ void advice_table_rows(const struct advice_print *p, struct print_table *table)
 		}
 		print_word(table, ROW_STRATEGY, strategy_names[way->name]);
 		print_numbers(table, ROW_TIME,
-			(double[]){way->time, way->low, way->high, row->measured, way->rate, row->efficiency,
-				row->marginal, cost_of(p, row)},
-			8);
+			(double[]){way->time, way->low, way->high, row->measured, row->delayed, way->rate,
+				row->efficiency, row->marginal, cost_of(p, row)},
+			9);
 		print_word(table, ROW_SURE, advice_strengths[way->strength]);
 		print_limit(table, ROW_LIMIT, way);
 	}

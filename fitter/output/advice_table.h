@@ -16,6 +16,8 @@ enum { ADVICE_QUESTIONS = 5 };
 
 /* "32 samples in 4.1 ms on one GPU, ...": what it begins with. The text lives in the arena. */
 const char *advice_base(const struct advice_print *print, struct arena *arena);
+/* What to do before all else: stragglers of the runs; NULL: nothing. */
+const char *advice_first(const struct advice_print *print, struct arena *arena);
 /* How many GPUs, which strategy, how long, what limits it, how sure: of what is recommended. The texts live
  * in the arena. */
 void advice_answers(const struct advice_print *print, struct arena *arena, struct advice_answer *answers);

@@ -9,9 +9,6 @@
 
 /* Of the price: what is as cheap is not named. */
 #define AS_CHEAP 0.98
-/* Times what is predicted: so far off, what it rests on is doubtful. */
-#define FAR_OFF 1.25
-
 #define GIB (1024.0 * 1024 * 1024)
 
 static const char *how_many(const struct advice_print *p, struct arena *arena)
@@ -26,14 +23,28 @@ static const char *how_many(const struct advice_print *p, struct arena *arena)
 
 	if (a->quickest != a->pays)
 		text = arena_format(arena,
-			"%s Quickest of those asked: %zu (%s), %.6g samples/s, limited by %s.", text,
-			a->quickest->gpus, strategy_names[a->quickest->best->name], a->quickest->best->rate,
-			advice_limits[a->quickest->best->limit]);
+			"%s More are quicker still and do not pay: with %zu (%s) %.6g samples/s, limited by %s.",
+			text, a->quickest->gpus, strategy_names[a->quickest->best->name],
+			a->quickest->best->rate, advice_limits[a->quickest->best->limit]);
 	if (a->pays->efficiency < AS_CHEAP * a->cheapest->efficiency)
 		text = arena_format(arena, "%s Cheapest a sample: %zu, %.0f%% of the price at %zu.", text,
 			a->cheapest->gpus, 100 * a->pays->efficiency / a->cheapest->efficiency,
 			a->pays->gpus);
 	return text;
+}
+
+const char *advice_first(const struct advice_print *p, struct arena *arena)
+{
+	const struct advice_check *check = p->advice->delayed;
+
+	if (!check)
+		return NULL;
+	return arena_format(arena,
+		"%s: at most %s of the %s that %zu GPUs take (%.1f%%). Cure that before adding GPUs: without it they take down to "
+		"%s. What follows is without it; \"delayed\" is a step as long as it stays. More: pmanalyze report %s.",
+		check->straggler ? check->straggler : "Stragglers", print_time_like(arena, check->delay, check->iteration),
+		print_time(arena, check->iteration), check->gpus, 100 * check->delay / check->iteration,
+		print_time_like(arena, check->iteration - check->delay, check->iteration), check->run);
 }
 
 /* "or gpipe: ..." of all that tie with the best; NULL: none does. */
@@ -134,14 +145,13 @@ static const char *missed(const struct advice *a, struct arena *arena)
 	for (size_t i = 0; i < a->check_count; i++) {
 		const struct advice_check *check = &a->checks[i];
 
-		if (!worst || fabs(log(check->iteration / check->predicted)) >
-				      fabs(log(worst->iteration / worst->predicted)))
+		if (!worst || fabs(log(advice_missed(check))) > fabs(log(advice_missed(worst))))
 			worst = check;
 	}
 	if (!worst)
 		return "no run on several GPUs is among them: one would check it";
-	return arena_format(arena, "%zu GPUs took %+.1f%% of what is predicted for them", worst->gpus,
-		100 * (worst->iteration / worst->predicted - 1));
+	return arena_format(arena, "%zu GPUs took %+.1f%% of what is predicted for them%s", worst->gpus,
+		100 * (advice_missed(worst) - 1), worst->delay > 0 ? ", without their stragglers" : "");
 }
 
 static const char *how_sure(const struct advice_print *p, struct arena *arena)
@@ -250,7 +260,9 @@ const char *advice_base(const struct advice_print *p, struct arena *arena)
 
 	return arena_format(arena, "%g samples in %s on one GPU%s, %s of it outside of the layers",
 		run->batch, print_time(arena, run->iteration),
-		run->gpus > 1 ? arena_format(arena, ", by a run on %zu without its exchange", run->gpus) : "",
+		run->gpus > 1 ? arena_format(arena, ", by a run on %zu without its exchange%s", run->gpus,
+					p->advice->delayed == &p->advice->checks[0] ? " and stragglers" : "")
+			      : "",
 		print_time(arena, run->other));
 }
 
@@ -353,15 +365,18 @@ static const char *pairs(const struct advice *a, struct arena *arena)
 static const char *check_text(
 	const struct advice_print *p, const struct advice_check *check, struct arena *arena)
 {
-	double ratio = check->iteration / check->predicted;
-	const char *text = arena_format(arena, "%s: %zu GPUs, measured %s, predicted %s for data", check->run,
+	const char *text = arena_format(arena, "%s: %zu GPUs, measured %s%s, predicted %s for data", check->run,
 		check->gpus, print_time(arena, check->iteration),
+		check->delay > 0 ? arena_format(arena, ", %s without its stragglers",
+					   print_time_like(arena, check->iteration - check->delay, check->iteration))
+				 : "",
 		print_time_like(arena, check->predicted, check->iteration));
 
-	if (ratio < FAR_OFF && ratio > 1 / FAR_OFF)
+	text = arena_format(arena, "%s; on numbers of GPUs nearby data is taken to be as far from it (%.3f×)", text,
+		advice_missed(check));
+	if (!advice_is_far_off(advice_missed(check)))
 		return arena_format(arena, "%s.", text);
-	return arena_format(
-		arena, "%s: actual link speed or overlap probably differs from %s.", text, p->cluster);
+	return arena_format(arena, "%s. Actual link speed or overlap probably differs from %s.", text, p->cluster);
 }
 
 void advice_assumptions(const struct advice_print *p, struct arena *arena, const char **sentences)

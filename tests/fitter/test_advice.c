@@ -292,7 +292,7 @@ static void check_calls(void)
 static void check_measured(void)
 {
 	struct advice *a = prepare(0, 1);
-	struct advice_check check = {"two", 2, 16, 1.2 * 9.002e6, NAN};
+	struct advice_check check = {.run = "two", .gpus = 2, .batch = 16, .iteration = 1.2 * 9.002e6};
 
 	shorten_last();
 	a->checks = &check;
@@ -302,6 +302,35 @@ static void check_measured(void)
 	CHECK(near(a->rows[1].best->time, 1.2 * 9.002e6), "measured");
 	CHECK(a->rows[1].best->strength == ADVICE_MEASURED, "measured");
 	CHECK(near(a->rows[2].best->high, 1.2 * 9.002e6), "%g", a->rows[2].best->high);
+	advice_free(a);
+}
+
+/* Two GPUs take 1.1 times the prediction, and 6 ms more for a straggler: without it four take 1.1 times theirs, with it 6 ms
+ * more, and so many GPUs pay as where there is none. */
+static void check_straggler(void)
+{
+	struct advice *a = prepare(0, 1);
+	char straggler[] = "Straggler rank 1: slower throughout";
+	struct advice_check check = {.run = "two", .gpus = 2, .batch = 16, .iteration = 1.1 * 9.002e6};
+	size_t pays;
+
+	shorten_last();
+	a->checks = &check;
+	a->check_count = 1;
+	CHECK(advice_fill(a) == 0 && !a->delayed && isnan(a->rows[2].delayed), "fill");
+	pays = a->pays->gpus;
+	advice_free(a);
+	check.iteration += 6e6;
+	check.delay = 6e6;
+	check.straggler = straggler;
+	CHECK(advice_fill(a) == 0 && a->delayed == &check, "fill");
+	CHECK(near(a->rows[1].best->time, 1.1 * 9.002e6) && near(a->rows[1].delayed, check.iteration), "two: %g, %g",
+		a->rows[1].best->time, a->rows[1].delayed);
+	CHECK(a->rows[1].best->strength == ADVICE_WEAK && near(a->rows[1].best->high, check.iteration), "what was not measured");
+	CHECK(near(a->rows[2].ways[STRATEGY_NAME_DATA].time, 1.1 * a->rows[2].ways[STRATEGY_NAME_DATA].choice.time) &&
+			near(a->rows[2].delayed, a->rows[2].best->time + 6e6) && isnan(a->rows[0].delayed),
+		"four: %g, %g", a->rows[2].best->time, a->rows[2].delayed);
+	CHECK(a->pays->gpus == pays, "%zu pay, %zu without", a->pays->gpus, pays);
 	advice_free(a);
 }
 
@@ -457,6 +486,7 @@ int main(void)
 	check_parameters();
 	check_calls();
 	check_measured();
+	check_straggler();
 	check_input();
 	check_readers();
 	check_outside();
