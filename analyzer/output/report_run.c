@@ -313,7 +313,7 @@ static void print_conclusions(struct run *run, FILE *out)
 		if (!(mean > 0))
 			return;
 		print_paragraph(
-			arena_format(arena, "Balance: LIF %.3f (3.8); %s computes longest, %s, %.1f%% over the mean.",
+			arena_format(arena, "Balance: LIF %.3f (3.8); %s computes longest, %s (mean %+.1f%%).",
 				load_imbalance_computing(analysis),
 				analysis_worker_name(analysis, &analysis->workers[slowest]),
 				print_time(arena, its), (its / mean - 1) * 100),

@@ -59,7 +59,7 @@ static void print_conclusions(struct summaries *job, FILE *out)
 		if (isfinite(imbalance))
 			print_paragraph(
 				arena_format(arena,
-					"Balance: LIF %.3f (3.8); %s computes longest, %s, %.1f%% over the mean.",
+					"Balance: LIF %.3f (3.8); %s computes longest, %s (mean %+.1f%%).",
 					imbalance, summaries_name(job, &job->workers[slowest]),
 					print_time(arena, job->workers[slowest].figures->compute.mean),
 					(imbalance - 1) * 100),
