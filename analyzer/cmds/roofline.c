@@ -1,6 +1,6 @@
 /* pmanalyze roofline: operations and bytes of each layer against what the GPU can do. */
 #include "cmd_common.h"
-#include "analyses/roofline/roofline.h"
+#include "analyses/roofline/operator_rates.h"
 #include "base/plot_text.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 struct how {
 	struct cmd_options common;
 	struct roofline_options roofline;
-	bool plot, kinds;
+	bool plot, kinds, operators;
 };
 
 static double finite_or(double number, double other)
@@ -103,9 +103,9 @@ static void print_whole(const struct roofline *roofline, struct arena *arena, bo
 	if (elsewhere && !(roofline->model_flops > 0)) {
 		print_paragraph(
 			arena_format(arena,
-				"Iteration: %s. Operations and bytes are unknown: other profilers record "
-				"which kernel ran and when, not its sizes. Times are shown; record with "
-				"pmhook for the rest.",
+				"Iteration: %s. Operations and bytes are unknown: the trace has no sizes of "
+				"operators' inputs. Times are shown; record with pmhook, or with "
+				"torch.profiler.profile(record_shapes=True), for the rest.",
 				print_time(arena, roofline->iteration_ns)),
 			2, stdout);
 		return;
@@ -165,6 +165,41 @@ static void print_plot(const struct roofline *roofline)
 	plot_free(&plot);
 }
 
+#define OPERATORS_SHOWN 20
+
+/* Operators by the sizes of their inputs, where the trace has those. */
+static void print_operators(struct run *run, const struct how *how, cJSON *object)
+{
+	struct arena *arena = &run->analysis.timeline.arena;
+	const bool text = how->common.form == PRINT_TEXT;
+	const size_t most = text && !how->operators ? OPERATORS_SHOWN : SIZE_MAX;
+	struct operator_rates rates;
+	struct print_table table;
+
+	operator_rates_find(&run->analysis, &how->roofline, &rates);
+	print_init(&table, arena);
+	operator_rates_table(&rates, &table, text ? ROOFLINE_TEXT : ROOFLINE_PROGRAM, most);
+	if (!text || rates.count)
+		print_part(&table, how->common.form, object, "operators",
+			"Operators by sizes of their inputs, mean per iteration and GPU", text, stdout);
+	if (text && rates.count)
+		print_paragraph(
+			arena_format(arena,
+				"%s%.1f%% of the devices' %s without communication is in operators with a known "
+				"number of operations.",
+				rates.count > most ? arena_format(arena, "%zu more take less (--operators). ",
+							     rates.count - most)
+						   : "",
+				100 * rates.known_ns / rates.time_ns, print_time(arena, rates.time_ns)),
+			2, stdout);
+	else if (text && how->operators)
+		print_paragraph("The trace has no operators with the sizes of their inputs: record with "
+				"torch.profiler.profile(record_shapes=True).",
+			2, stdout);
+	print_free(&table);
+	operator_rates_free(&rates);
+}
+
 static void print_run(struct run *run, const struct roofline *roofline, const struct how *how)
 {
 	struct arena *arena = &run->analysis.timeline.arena;
@@ -190,14 +225,17 @@ static void print_run(struct run *run, const struct roofline *roofline, const st
 		print_device(roofline, arena, elsewhere);
 		print_whole(roofline, arena, elsewhere);
 	}
-	if (how->common.form == PRINT_TEXT ? layers.row_count > 0
-					   : how->common.form != PRINT_CSV || !how->kinds)
+	if (how->common.form == PRINT_TEXT ? layers.row_count > 0 && !how->operators
+					   : how->common.form != PRINT_CSV || (!how->kinds && !how->operators))
 		print_part(&layers, how->common.form, object, "layers",
 			"Layers, work per iteration and GPU, and its median time", text, stdout);
-	if (how->common.form != PRINT_CSV || how->kinds)
+	if (how->common.form == PRINT_TEXT ? !how->operators : how->common.form != PRINT_CSV || how->kinds)
 		print_part(&kinds, how->common.form, object, "kinds", "Kinds of work", text, stdout);
+	if (how->common.form != PRINT_CSV || how->operators)
+		print_operators(run, how, object);
 	if (text) {
-		print_limits(roofline, arena);
+		if (!how->operators)
+			print_limits(roofline, arena);
 		if (how->plot)
 			print_plot(roofline);
 	}
@@ -217,7 +255,7 @@ static double rate_of(int key, const char *text)
 	return rate;
 }
 
-enum { OPTION_PEAK_FLOPS = OPTION_FIRST, OPTION_BANDWIDTH, OPTION_PLOT, OPTION_KINDS };
+enum { OPTION_PEAK_FLOPS = OPTION_FIRST, OPTION_BANDWIDTH, OPTION_PLOT, OPTION_KINDS, OPTION_OPERATORS };
 
 static int run(int argument_count, char **arguments)
 {
@@ -236,6 +274,8 @@ static int run(int argument_count, char **arguments)
 			how.plot = true;
 		else if (option == OPTION_KINDS)
 			how.kinds = true;
+		else if (option == OPTION_OPERATORS)
+			how.operators = true;
 		else if (!cmd_common_option(&cmd_roofline, &how.common, option, optarg))
 			command_unhandled(&cmd_roofline, option);
 	}
@@ -245,6 +285,8 @@ static int run(int argument_count, char **arguments)
 		cmd_usage(&cmd_roofline, "--plot needs text output: it excludes --json and --csv");
 	if (how.kinds && how.common.form != PRINT_CSV)
 		cmd_usage(&cmd_roofline, "--kinds needs --csv: text and JSON always include the kinds");
+	if (how.kinds && how.operators)
+		cmd_usage(&cmd_roofline, "--kinds and --operators exclude each other");
 	runs = cmd_read_runs(&how.common, arguments + optind, (size_t)(argument_count - optind), &run_count);
 	if (run_count != 1)
 		cmd_usage(&cmd_roofline, "exactly one run is expected");
@@ -267,9 +309,12 @@ static const struct option_row rows[] = {
 	{"plot", OPTION_PLOT, NULL,
 		"with the roofline plot: FLOP/byte to the right, FLOP/s upwards, a letter per row "
 		"of the table (default: no plot)"},
-	{"json", CMD_JSON, NULL, "layers, kinds, the total; in FLOP, bytes and ns"},
+	{"json", CMD_JSON, NULL, "layers, kinds, operators, the total; in FLOP, bytes and ns"},
 	{"csv", CMD_CSV, NULL, "the layers as CSV, each row with the GPU's name where all are alike"},
 	{"kinds", OPTION_KINDS, NULL, "with --csv: the kinds instead"},
+	{"operators", OPTION_OPERATORS, NULL,
+		"operators by sizes of their inputs alone, all of them (default: the 20 costliest, with the "
+		"rest; traces of PyTorch's profiler with record_shapes)"},
 	{0},
 };
 
@@ -307,7 +352,12 @@ const struct command cmd_roofline = {
 		 "listed, computed from its clocks and units. A trace without the GPU's name has "
 		 "rates but no roof. Custom kernels, and captured graphs timed as a whole, have "
 		 "times but no operations; the time in a table is then that of the calls that have "
-		 "operations.\n",
+		 "operations.\n"
+		 "\n"
+		 "Of traces of PyTorch's profiler that have the sizes of operators' inputs, work is that of "
+		 "the operators: products, convolutions (with Concrete Inputs, PyTorch 2.1 and later), attention "
+		 "(what a mask leaves out counts), and what works element by element. An operator is listed for "
+		 "each sizes of its inputs, with the time of all kernels that it launches.\n",
 	.options = OPTION_TABLES(rows, cmd_run_rows),
 	.after = "Exit status: 0 success, 1 no trace or no iterations, 2 usage error.\n",
 	.run = run,

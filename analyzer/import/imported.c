@@ -32,6 +32,7 @@ static const struct column call_columns[] = {COLUMN(imported_calls, begin_ns), C
 static const struct column span_columns[] = {COLUMN(imported_spans, begin_ns), COLUMN(imported_spans, end_ns),
 	COLUMN(imported_spans, name), COLUMN(imported_spans, thread), COLUMN(imported_spans, step),
 	COLUMN(imported_spans, sequence), COLUMN(imported_spans, forward), COLUMN(imported_spans, external), COLUMN(imported_spans, shapes),
+	COLUMN(imported_spans, inputs),
 	COLUMN(imported_spans, kind)};
 
 static void **column_of(void *table, const struct column *column)
@@ -110,6 +111,7 @@ uint32_t imported_add_span(struct imported *imported)
 	spans->forward[span] = 0;
 	spans->external[span] = 0;
 	spans->shapes[span] = 0;
+	spans->inputs[span] = 0;
 	return span;
 }
 

@@ -106,7 +106,8 @@ struct imported_spans {
 	uint64_t *external; /* an operator's own number; 0: none */
 	uint32_t *
 		shapes; /* of an operator (imported_keyword_shaped): "[[32, 3, 8, 8], [6, 3, 5, 5]]", or "" */
-	uint8_t *kind;  /* enum imported_span_kind */
+	uint32_t *inputs; /* of an operator: what timeline_range.inputs has, or "" */
+	uint8_t *kind;    /* enum imported_span_kind */
 };
 
 struct imported_collective {

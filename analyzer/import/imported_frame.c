@@ -85,6 +85,7 @@ static void add_thread(struct imported_build *build, const struct imported_range
 
 		range.name += (uint32_t)first_name;
 		range.thread = build->join->ordinals[thread];
+		range.inputs = range.inputs ? imported_string(&build->dictionary, range.inputs) : 0;
 		if (range.parent != TIMELINE_NO_RANGE)
 			range.parent += (uint32_t)(timeline->range_count - first) - i;
 		*MEM_PUSH(timeline->ranges, timeline->range_count, timeline->range_room) = range;

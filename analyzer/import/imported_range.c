@@ -195,6 +195,7 @@ static void add_range(struct filler *filler, uint32_t span, uint32_t parent)
 		.end_ns = spans->end_ns[span],
 		.name = name_of(filler, span),
 		.parent = parent,
+		.inputs = spans->inputs[span],
 		.sequence = filler->numbered[span] ? (uint32_t)spans->sequence[span] : PM_RANGE_NO_SEQUENCE,
 		.framework_thread = filler->scopes[span] == PM_RANGE_NODE ? forward_thread(filler, span)
 									  : (uint16_t)spans->thread[span],

@@ -82,6 +82,12 @@ int64_t kineto_identity(const char *place);
 /* The thread of an event. */
 uint32_t kineto_thread(struct kineto_reader *reader, const struct kineto_event *event);
 
+/* A number above 0, also in quotes; 0: there is none. */
+uint64_t kineto_unsigned(const char *value);
+
+/* What the arguments of an operator say, to the span that it has become. */
+void kineto_take_operator(struct kineto_reader *reader, const char *arguments, uint32_t span);
+
 /* The step that an event is of: what its name says, or "step" of its arguments; -1: neither. */
 int32_t kineto_step(const struct kineto_event *event);
 

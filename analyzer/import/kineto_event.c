@@ -4,7 +4,6 @@
  * and new spellings are in one table.
  */
 #include "kineto.h"
-#include "imported_keyword.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -75,7 +74,7 @@ static bool times_of(
 	return true;
 }
 
-static uint64_t unsigned_at(const char *value)
+uint64_t kineto_unsigned(const char *value)
 {
 	int64_t number;
 
@@ -177,9 +176,9 @@ static void read_device_arguments(
 		else if (key.length == 6 && JSON_IS(key, "device"))
 			json_integer(value, &arguments->device);
 		else if (JSON_IS(key, "correlation"))
-			arguments->correlation = unsigned_at(value);
+			arguments->correlation = kineto_unsigned(value);
 		else if (JSON_IS(key, "External id") || JSON_IS(key, "external id"))
-			arguments->external = unsigned_at(value);
+			arguments->external = kineto_unsigned(value);
 		else if (JSON_IS(key, "grid"))
 			read_three(value, arguments->grid);
 		else if (JSON_IS(key, "block"))
@@ -258,7 +257,7 @@ static void take_call(struct kineto_reader *reader, const struct kineto_event *e
 
 	for (; place && (value = json_member(place, &key)); place = json_skip(value))
 		if (JSON_IS(key, "correlation")) {
-			correlation = unsigned_at(value);
+			correlation = kineto_unsigned(value);
 			break;
 		}
 	reader->kineto = true;
@@ -302,59 +301,6 @@ void kineto_add_span(struct imported *imported, int64_t begin_ns, int64_t end_ns
 	imported->spans.kind[index] = (uint8_t)kind;
 }
 
-/* Are the shapes of an operator of that name of use? Names come again and again. */
-static bool is_shaped(struct kineto_reader *reader, uint32_t string)
-{
-	const struct intern *strings = &reader->imported->strings;
-
-	if (string >= reader->shaped_room) {
-		uint8_t *grown = mem_alloc(strings->room, sizeof(*grown));
-
-		if (reader->shaped_room)
-			memcpy(grown, reader->shaped, reader->shaped_room);
-		free(reader->shaped);
-		reader->shaped = grown;
-		reader->shaped_room = strings->room;
-	}
-	if (!reader->shaped[string])
-		reader->shaped[string] =
-			imported_keyword_shaped(strings->items[string]) ||
-					((reader->wanted & IMPORTED_WANT_SHAPES) &&
-						(imported_keyword_product(strings->items[string]) ||
-							strstr(strings->items[string], "convolution")))
-				? 2
-				: 1;
-	return reader->shaped[string] == 2;
-}
-
-/*
- * What the arguments of an operator say: what it shares with its other half, its own number, and the shapes
- * of what goes in.
- */
-static void take_operator(struct kineto_reader *reader, const struct kineto_event *event, uint32_t span)
-{
-	struct imported_spans *spans = &reader->imported->spans;
-	const char *place = event->arguments, *value, *behind;
-	bool shaped = is_shaped(reader, spans->name[span]);
-	struct json_text key;
-
-	for (; place && (value = json_member(place, &key)); place = behind) {
-		behind = json_skip(value);
-		if (JSON_IS(key, "Sequence number")) {
-			if (!json_integer(value, &spans->sequence[span]))
-				spans->sequence[span] = -1;
-		} else if (JSON_IS(key, "Fwd thread id")) {
-			if (!json_integer(value, &spans->forward[span]))
-				spans->forward[span] = 0;
-		} else if (JSON_IS(key, "External id")) {
-			spans->external[span] = unsigned_at(value);
-		} else if (shaped && behind && *value == '[' && JSON_IS(key, "Input Dims")) {
-			spans->shapes[span] =
-				intern_text(&reader->imported->strings, value, (size_t)(behind - value));
-		}
-	}
-}
-
 static void take_span(
 	struct kineto_reader *reader, const struct kineto_event *event, enum imported_span_kind kind)
 {
@@ -368,7 +314,7 @@ static void take_span(
 	kineto_add_span(imported, begin_ns, end_ns, kineto_string(reader, &event->name),
 		kineto_thread(reader, event), kineto_step(event), kind);
 	if (kind == IMPORTED_OPERATOR)
-		take_operator(reader, event, (uint32_t)imported->spans.count - 1);
+		kineto_take_operator(reader, event->arguments, (uint32_t)imported->spans.count - 1);
 }
 
 /* The number that ties a call to its work, and what the framework calls the work, where processes are named
@@ -384,7 +330,7 @@ static void take_phase(struct kineto_reader *reader, const struct kineto_event *
 	for (; spans->count > span && reader->devices && place && (value = json_member(place, &key));
 		place = json_skip(value)) {
 		if (JSON_IS(key, "correlation_id") || JSON_IS(key, "connection_id"))
-			spans->external[span] = unsigned_at(value);
+			spans->external[span] = kineto_unsigned(value);
 		else if ((JSON_IS(key, "name") || JSON_IS(key, "tf_op")) && *value == '"' &&
 			 json_string(value + 1, &text))
 			spans->shapes[span] = kineto_string(reader, &text);

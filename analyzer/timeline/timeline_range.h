@@ -21,6 +21,9 @@ struct timeline_range {
 	uint32_t name;            /* in timeline.range_names */
 	uint32_t parent;          /* of the process's ranges, the one around it; TIMELINE_NO_RANGE: none */
 	uint32_t sequence;        /* PM_RANGE_NO_SEQUENCE: none */
+	uint32_t inputs; /* of an operator, in timeline.strings: its inputs' sizes, their types and their values,
+			    each a list as the profiler writes it, with a tab between: "[[8, 4], [4, 2]]\t["float",
+			    "float"]\t["", ""]"; 0: not recorded */
 	uint16_t framework_thread; /* as PyTorch numbers it: struct pm_range */
 	uint16_t thread;          /* ordinal in its process */
 	bool loose;               /* it is in no other, and none in it */

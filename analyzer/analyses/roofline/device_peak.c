@@ -12,6 +12,7 @@
  *   Ampere      A100 data sheet (2021); A10, A30, A40 data sheets; GA102 Whitepaper V2 (RTX 3080, 3090)
  *   Ada         L4, L40, L40S data sheets; Ada Whitepaper V2 (RTX 4080, 4090)
  *   Hopper      H100 data sheet; H200 data sheet (their tensor rates are with sparsity: here halved)
+ *   CDNA        AMD Instinct MI250X (2021; one of its two GPUs), MI300X (2023), MI325X (2024) data sheets
  */
 #include "device_peak.h"
 
@@ -63,6 +64,9 @@ static const struct {
 	{"H100 NVL", {60, 417.5, 835.5, 835.5, 60, 1670.5}, 3900},
 	{"H100", {67, 494.5, 989.5, 989.5, 67, 1979}, 3350},
 	{"H200 NVL", {60, 417.5, 835.5, 835.5, 60, 1670.5}, 4800},
+	{"MI250X", {23.9, 23.9, 191.5, 191.5, 23.9, 191.5}, 1638},
+	{"MI300X", {163.4, 653.7, 1307.4, 1307.4, 81.7, 2614.9}, 5300},
+	{"MI325X", {163.4, 653.7, 1307.4, 1307.4, 81.7, 2614.9}, 6000},
 	{"H200", {67, 494.5, 989.5, 989.5, 67, 1979}, 4800},
 };
 

@@ -3,6 +3,7 @@
  * through once; what a call is goes to the cells of its layers and directions, and to that of its kind.
  */
 #include "roofline.h"
+#include "operator_find.h"
 #include "reconstruct/run.h"
 
 #include <math.h>
@@ -42,6 +43,7 @@ struct cell {
 struct gather {
 	const struct analysis *analysis;
 	const struct roofline_options *options;
+	struct operator_finder *operators; /* of traces that have no calls of libraries; NULL */
 	struct work *works; /* by operation; those not asked for yet have no entry in `found` */
 	bool *found;
 	const struct layer **layers; /* of all workers, each once; cells[l * DIRECTIONS + direction] */
@@ -161,13 +163,17 @@ static void add_call(struct gather *gather, const struct analysis_worker *worker
 	const struct device_peak *peak, const struct timeline_call *call, const struct layer_role *role)
 {
 	const struct timeline *timeline = &gather->analysis->timeline;
+	const struct timeline_process *process = &timeline->processes[worker->worker->process];
 	const struct work *work = work_at(gather, call->operation);
+	struct operator_found found;
 	bool counts =
 		role->phase == PHASE_FORWARD || role->phase == PHASE_BACKWARD || role->phase == PHASE_UPDATE;
 	double time_ns = call_time(timeline, call);
 
 	if (work->kind == WORK_OTHER && work->known)
 		return;
+	if (!work->known && call->interval_count && operator_find(gather->operators, process, call, &found))
+		work = &found.work;
 	add(&gather->kinds[work->kind], work, peak, 1, time_ns, call->interval_count);
 	gather->kind_links[work->kind] |= work->link;
 	if (!counts)
@@ -231,15 +237,16 @@ static void add_iteration(struct gather *gather, const struct analysis_worker *w
 	gather->iteration_count++;
 }
 
-static struct device_peak worker_peak(const struct gather *gather, const struct worker *worker)
+struct device_peak roofline_peak(
+	const struct timeline *timeline, const struct worker *worker, const struct roofline_options *options)
 {
-	const struct timeline_process *process = &gather->analysis->timeline.processes[worker->process];
+	const struct timeline_process *process = &timeline->processes[worker->process];
 	struct device_peak peak = {0};
 
 	/* scaled times have nothing to do with the GPU's rates; given rates may be scaled too */
 	if (!process->modelled || process->time_scale == 1)
 		peak = device_peak(timeline_device(process, worker->device));
-	device_peak_override(&peak, gather->options->flops, gather->options->bandwidth);
+	device_peak_override(&peak, options->flops, options->bandwidth);
 	return peak;
 }
 
@@ -333,7 +340,7 @@ static void note_device(struct gather *gather, struct roofline *roofline, size_t
 
 	if (w == 0) {
 		roofline->device = name ? arena_text(&roofline->arena, name, strlen(name)) : NULL;
-		roofline->peak = worker_peak(gather, worker);
+		roofline->peak = roofline_peak(&gather->analysis->timeline, worker, gather->options);
 	} else if (!name != !roofline->device || (name && strcmp(name, roofline->device) != 0)) {
 		roofline->mixed = true;
 	}
@@ -350,9 +357,10 @@ void roofline_find(
 	gather.works = mem_alloc(analysis->timeline.operation_count, sizeof(*gather.works));
 	gather.found = mem_alloc(analysis->timeline.operation_count, sizeof(*gather.found));
 	gather.cells = mem_alloc(gather.layer_count * ROOFLINE_DIRECTION_COUNT, sizeof(*gather.cells));
+	gather.operators = operator_finder_make(&analysis->timeline);
 	for (size_t w = 0; w < analysis->worker_count; w++) {
 		const struct analysis_worker *worker = &analysis->workers[w];
-		struct device_peak peak = worker_peak(&gather, worker->worker);
+		struct device_peak peak = roofline_peak(&analysis->timeline, worker->worker, options);
 
 		note_device(&gather, roofline, w);
 		gather.no_peak |= !peak.source;
@@ -362,6 +370,7 @@ void roofline_find(
 	}
 	take_items(&gather, roofline);
 	take_whole(&gather, roofline);
+	operator_finder_free(gather.operators);
 	free(places);
 	free(gather.cells);
 	free(gather.layers);

@@ -86,6 +86,10 @@ struct roofline_options {
 	double flops, bandwidth; /* per second, in place of what is known of the devices; 0: as known */
 };
 
+/* Of a worker's GPU; without a source where nothing is known, or its times are scaled. */
+struct device_peak roofline_peak(
+	const struct timeline *timeline, const struct worker *worker, const struct roofline_options *options);
+
 /* The caller frees it. Works on any run, without iterations everything is 0. */
 void roofline_find(
 	const struct analysis *analysis, const struct roofline_options *options, struct roofline *roofline);

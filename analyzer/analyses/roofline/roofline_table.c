@@ -1,7 +1,7 @@
 /* The roofline's tables: see roofline.h. */
 #include "base/table.h"
 #include "base/text.h"
-#include "roofline.h"
+#include "operator_rates.h"
 
 #include <math.h>
 
@@ -23,6 +23,7 @@ static const struct {
  * page, where columns are sorted, all of a column have the prefix of the greatest. */
 struct columns {
 	enum roofline_reader reader;
+	bool counted; /* how often is for people, too */
 	size_t letter, layer, direction, kind, type, calls, amounts[AMOUNTS], intensity, time, share, roof,
 		gain, bound, unknown, device;
 	double units[AMOUNTS]; /* what numbers are divided by on a page */
@@ -77,19 +78,29 @@ static double amount_of(const struct roofline_amount *work, enum amount amount)
 	}
 }
 
-static double greatest_of(const struct roofline *roofline, enum amount amount)
+/* The greatest numbers of a table's rows. */
+struct greatest {
+	double of[AMOUNTS];
+};
+
+static void see_amount(struct greatest *greatest, const struct roofline_amount *work)
 {
-	double greatest = 0;
+	for (int amount = 0; amount < AMOUNTS; amount++)
+		greatest->of[amount] = fmax(greatest->of[amount], amount_of(work, (enum amount)amount));
+}
+
+static struct greatest greatest_of(const struct roofline *roofline)
+{
+	struct greatest greatest = {0};
 
 	for (size_t i = 0; i < roofline->item_count; i++)
-		greatest = fmax(greatest, amount_of(&roofline->items[i].amount, amount));
+		see_amount(&greatest, &roofline->items[i].amount);
 	return greatest;
 }
 
-static void add_amount_column(struct print_table *table, struct columns *columns,
-	const struct roofline *roofline, enum amount amount)
+static void add_amount_column(
+	struct print_table *table, struct columns *columns, double greatest, enum amount amount)
 {
-	const double greatest = greatest_of(roofline, amount);
 	const char *key = amount_titles[amount].key, *title = amount_titles[amount].text, *prefix;
 	enum print_type type = columns->reader == ROOFLINE_PROGRAM ? PRINT_COUNT : PRINT_WORD;
 	double scaled = greatest;
@@ -105,15 +116,15 @@ static void add_amount_column(struct print_table *table, struct columns *columns
 
 /* What tables of layers and of kinds have in common. */
 static void add_amount_columns(
-	struct print_table *table, struct columns *columns, const struct roofline *roofline)
+	struct print_table *table, struct columns *columns, const struct greatest *greatest)
 {
-	columns->calls = print_column(table, "calls", NULL, PRINT_REAL);
-	add_amount_column(table, columns, roofline, FLOPS);
-	add_amount_column(table, columns, roofline, BYTES);
+	columns->calls = print_column(table, "calls", columns->counted ? "calls" : NULL, PRINT_REAL);
+	add_amount_column(table, columns, greatest->of[FLOPS], FLOPS);
+	add_amount_column(table, columns, greatest->of[BYTES], BYTES);
 	columns->intensity = print_column(table, "flops_per_byte", "FLOP/B", PRINT_REAL);
 	columns->time = print_column(table, "time", "time", PRINT_TIME);
-	add_amount_column(table, columns, roofline, FLOPS_RATE);
-	add_amount_column(table, columns, roofline, BYTES_RATE);
+	add_amount_column(table, columns, greatest->of[FLOPS_RATE], FLOPS_RATE);
+	add_amount_column(table, columns, greatest->of[BYTES_RATE], BYTES_RATE);
 	columns->roof = print_column(table, "roof", "at roof", PRINT_TIME);
 	columns->share = print_column(table, "roof_share", "share", PRINT_SHARE);
 	columns->bound = print_column(table, "bound", "bound", PRINT_WORD);
@@ -184,6 +195,7 @@ double roofline_gain_ns(const struct roofline_item *item)
 void roofline_layer_table(
 	const struct roofline *roofline, struct print_table *table, enum roofline_reader reader)
 {
+	const struct greatest greatest = greatest_of(roofline);
 	struct columns columns = {.reader = reader};
 
 	if (reader == ROOFLINE_PLOT)
@@ -192,7 +204,7 @@ void roofline_layer_table(
 	columns.direction = print_column(table, "direction", "pass", PRINT_WORD);
 	columns.kind = print_column(table, "kind", NULL, PRINT_WORD);
 	columns.type = print_column(table, "arithmetic", is_mixed(roofline) ? "type" : NULL, PRINT_WORD);
-	add_amount_columns(table, &columns, roofline);
+	add_amount_columns(table, &columns, &greatest);
 	add_device_column(table, &columns);
 	if (reader == ROOFLINE_PAGE)
 		columns.gain = print_column(table, "gain", "possible gain", PRINT_TIME);
@@ -221,10 +233,11 @@ void roofline_layer_table(
 void roofline_kind_table(
 	const struct roofline *roofline, struct print_table *table, enum roofline_reader reader)
 {
+	const struct greatest greatest = greatest_of(roofline);
 	struct columns columns = {.reader = reader};
 
 	columns.kind = print_column(table, "kind", "kind", PRINT_WORD);
-	add_amount_columns(table, &columns, roofline);
+	add_amount_columns(table, &columns, &greatest);
 	add_device_column(table, &columns);
 	for (int kind = 0; kind < WORK_KIND_COUNT; kind++) {
 		if (!(roofline->kinds[kind].calls > 0))
@@ -233,5 +246,35 @@ void roofline_kind_table(
 		print_term(table, columns.kind, work_kind_keys[kind], work_kind_titles[kind]);
 		add_amount(table, &columns, &roofline->kinds[kind], roofline->kind_links[kind]);
 		add_device(table, &columns, roofline);
+	}
+}
+
+void operator_rates_table(const struct operator_rates *rates, struct print_table *table,
+	enum roofline_reader reader, size_t most)
+{
+	struct columns columns = {.reader = reader, .counted = true};
+	struct greatest greatest = {0};
+	size_t shape, phase, kernels;
+
+	for (size_t i = 0; i < rates->count && i < most; i++)
+		see_amount(&greatest, &rates->items[i].amount);
+	columns.layer = print_column(table, "operator", "operator", PRINT_WORD);
+	shape = print_column(table, "inputs", "inputs", PRINT_WORD);
+	phase = print_column(table, "phase", NULL, PRINT_WORD);
+	columns.kind = print_column(table, "kind", NULL, PRINT_WORD);
+	columns.type = print_column(table, "arithmetic", NULL, PRINT_WORD);
+	kernels = print_column(table, "kernels", NULL, PRINT_REAL);
+	add_amount_columns(table, &columns, &greatest);
+	for (size_t i = 0; i < rates->count && i < most; i++) {
+		const struct operator_rate *rate = &rates->items[i];
+
+		print_row(table);
+		print_word(table, columns.layer, rate->name);
+		print_word(table, shape, rate->shape);
+		print_word(table, phase, phase_keys[rate->phase]);
+		print_word(table, columns.kind, work_kind_keys[rate->kind]);
+		print_word(table, columns.type, rate->amount.flops > 0 ? work_type_names[rate->type] : "");
+		print_number(table, kernels, rate->kernels);
+		add_amount(table, &columns, &rate->amount, rate->link);
 	}
 }
