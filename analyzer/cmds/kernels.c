@@ -1,5 +1,6 @@
 /* pmanalyze kernels: what ran on the devices, by name. */
 #include "analyses/kernels.h"
+#include "analyses/queue_length.h"
 #include "analyses/step.h"
 #include "cmd_common.h"
 
@@ -9,6 +10,7 @@
 struct kernels_options {
 	struct cmd_options common;
 	size_t top;
+	bool queue;
 };
 
 static void graph_table(struct print_table *table, const struct kernels *kernels)
@@ -30,6 +32,30 @@ static void graph_table(struct print_table *table, const struct kernels *kernels
 		if (kernels->time_ns > 0)
 			print_number(table, share, graph->time_ns / kernels->time_ns);
 	}
+}
+
+/* How much work is enqueued and has not started. */
+static void print_queues(struct run *run, enum print_form form, cJSON *object, FILE *out)
+{
+	struct analysis *analysis = &run->analysis;
+	struct queue_lengths lengths;
+	struct print_table table;
+
+	queue_lengths_find(analysis, &lengths);
+	print_init(&table, &analysis->timeline.arena);
+	if (form == PRINT_CSV)
+		queue_point_table(&table, analysis, &lengths);
+	else
+		queue_length_table(&table, analysis, &lengths);
+	if (form != PRINT_TEXT || table.row_count)
+		print_part(&table, form, object, "queues", "Launched and not started, by time, all of the recording",
+			form == PRINT_TEXT, out);
+	if (form == PRINT_TEXT && (lengths.hostless || table.row_count == 0))
+		print_paragraph(lengths.hostless ? "Of some GPUs only the work is known, not when it was launched."
+						 : "No device times are known.",
+			2, out);
+	print_free(&table);
+	queue_lengths_free(&lengths);
 }
 
 static void print_run(struct run *run, const struct kernels_options *options, cJSON *list, FILE *out)
@@ -58,6 +84,12 @@ static void print_run(struct run *run, const struct kernels_options *options, cJ
 		if (kernels.assumed.names)
 			cJSON_AddNumberToObject(object, "assumed_share", kernels.assumed.share);
 		cJSON_AddItemToArray(list, object);
+	}
+	if (options->queue || form == PRINT_JSON)
+		print_queues(run, form, object, out);
+	if (options->queue && form != PRINT_JSON) {
+		kernels_free(&kernels);
+		return;
 	}
 	print_init(&table, arena);
 	kernels_table(&table, analysis, &kernels, rows, form);
@@ -89,7 +121,7 @@ static void print_run(struct run *run, const struct kernels_options *options, cJ
 	kernels_free(&kernels);
 }
 
-enum { OPTION_TOP = OPTION_FIRST };
+enum { OPTION_TOP = OPTION_FIRST, OPTION_QUEUE };
 
 static int run(int argument_count, char **arguments)
 {
@@ -102,6 +134,8 @@ static int run(int argument_count, char **arguments)
 	while ((option = command_option(&cmd_kernels, argument_count, arguments)) != -1)
 		if (option == OPTION_TOP)
 			how.top = command_count(&cmd_kernels, option, optarg, 1, SIZE_MAX);
+		else if (option == OPTION_QUEUE)
+			how.queue = true;
 		else if (!cmd_common_option(&cmd_kernels, &how.common, option, optarg))
 			command_unhandled(&cmd_kernels, option);
 	if (optind >= argument_count)
@@ -124,6 +158,11 @@ static int run(int argument_count, char **arguments)
 
 static const struct option_row rows[] = {
 	{"top", OPTION_TOP, "N", "kernels in text (default: 30)"},
+	{"queue", OPTION_QUEUE, NULL,
+		"instead, by stream, how much work is launched and has not started: over the time of the recording the "
+		"mean, the median and the most, and shares of the time with none (the device waits for the host) and "
+		"with 1,024 or more (CUDA makes the host wait); with --csv each change of it, at ns from the first "
+		"(JSON has the table without this option, too)"},
 	{"json", CMD_JSON, NULL,
 		"the same as JSON, with time per kernel (mean_ns), the ranks' least and most "
 		"time, and the share in graphs; times in ns"},
