@@ -54,6 +54,16 @@ for file in os.listdir(path("made", "kineto")):
     with gzip.open(os.path.join(path("made", "kineto"), file)) as trace:
         write("imported", file[:-3], trace.read()[:20000])
 
+# rocprofv3's JSON
+rocprof = {"metadata": {"pid": 1}, "agents": [{"id": {"handle": 2}, "type": 2, "name": "gfx942"}], "kernel_symbols": [{"kernel_id": 1, "kernel_name": "gemm"}],
+           "strings": {"buffer_records": [{"kind": "HIP", "operations": ["hipLaunchKernel"]}], "marker_api": [{"key": 3, "value": "step 0"}]},
+           "buffer_records": {"kernel_dispatch": [{"correlation_id": {"internal": 3}, "start_timestamp": 1000, "end_timestamp": 2000, "stream_id": {"handle": 0},
+                                                   "dispatch_info": {"agent_id": {"handle": 2}, "kernel_id": 1}}],
+                              "memory_copy": [{"start_timestamp": 1000, "end_timestamp": 2000, "dst_agent_id": {"handle": 2}, "src_agent_id": {"handle": 1}}],
+                              "hip_api": [{"kind": 0, "operation": 0, "thread_id": 7, "correlation_id": {"internal": 3}, "start_timestamp": 900, "end_timestamp": 950}],
+                              "marker_api": [{"thread_id": 7, "correlation_id": {"internal": 3}, "start_timestamp": 800, "end_timestamp": 3000}]}}
+write("imported", "rocprof.json", json.dumps({"rocprofiler-sdk-tool": [rocprof]}))
+
 # Flight Recorder: pickles of old and new protocols, and JSON
 flight = {"version": "2.10", "entries": [{"process_group": ("0", "default_pg"), "collective_seq_id": 1, "profiling_name": "nccl:all_reduce",
           "input_sizes": [[4, 3]], "input_dtypes": ["Float"], "state": "started", "is_p2p": False,

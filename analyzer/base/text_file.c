@@ -109,9 +109,20 @@ static const char *check_depth(const char *text)
 	return NULL;
 }
 
+const char *text_file_parse(const char *path, const char *text, cJSON **root)
+{
+	const char *wrong = NULL, *bad = check_depth(text);
+
+	*root = NULL;
+	if (bad)
+		return bad;
+	*root = cJSON_ParseWithOpts(text, &wrong, 0);
+	return *root ? NULL : error_message("%s: byte %td: invalid JSON", path, wrong ? wrong - text : 0);
+}
+
 const char *text_file_json(const char *path, cJSON **root)
 {
-	const char *bad, *wrong = NULL;
+	const char *bad;
 	char *text = NULL;
 	size_t size;
 	FILE *file;
@@ -122,12 +133,7 @@ const char *text_file_json(const char *path, cJSON **root)
 		return bad;
 	bad = read_file(path, file, &text, &size);
 	if (!bad)
-		bad = check_depth(text);
-	if (!bad) {
-		*root = cJSON_ParseWithOpts(text, &wrong, 0);
-		if (!*root)
-			bad = error_message("%s: byte %td: invalid JSON", path, wrong ? wrong - text : 0);
-	}
+		bad = text_file_parse(path, text, root);
 	end(file);
 	free(text);
 	return bad;

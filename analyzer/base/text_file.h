@@ -16,6 +16,9 @@ const char *text_file_read(const char *path, char **text, size_t *size);
 /* A JSON value, which the caller deletes. */
 const char *text_file_json(const char *path, cJSON **root);
 
+/* The same of a text that is in memory, while the thread reads the file that it is of (limit.h). */
+const char *text_file_parse(const char *path, const char *text, cJSON **root);
+
 /* A member that is text; "" where there is none. It lives as long as the object. */
 const char *text_file_word(const cJSON *object, const char *key);
 

@@ -228,6 +228,7 @@ int imported_read_json(struct imported *imported, unsigned wanted); /* kineto.c 
 int imported_read_nsys(struct imported *imported, unsigned wanted); /* nsys.c */
 int xplane_read(struct imported *imported, unsigned wanted);        /* xplane.c */
 int rocpd_read(struct imported *imported, unsigned wanted);         /* rocpd.c */
+int rocprof_json_read(struct imported *imported, unsigned wanted);  /* rocprof_json.c */
 int imported_read_pipeline(struct imported *imported, unsigned wanted); /* imported_pipeline.c */
 
 /* Sets `trouble`. Answers -1. */

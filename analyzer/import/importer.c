@@ -58,6 +58,7 @@ static const struct importer importers[] = {
 		"name its folder, or the config.json beside it"},
 	{"a dump of PyTorch's Flight Recorder", no_names, flight_sniff, NULL, "pmanalyze hang reads it"},
 	{"XPlane of JAX and TensorFlow (*.xplane.pb)", xplane_names, xplane_sniff, xplane_read, NULL},
+	{"rocprofv3's JSON", json_names, rocprof_json_sniff, rocprof_json_read, NULL},
 	{"Chrome-trace JSON of PyTorch's profiler, JAX, Ascend or labelled phases", json_names, is_chrome,
 		imported_read_json, NULL},
 };

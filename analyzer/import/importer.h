@@ -37,6 +37,7 @@ bool importer_has(const struct importer_head *head, const char *word);
 
 bool xplane_sniff(const struct importer_head *head);
 bool rocpd_sniff(const struct importer_head *head);
+bool rocprof_json_sniff(const struct importer_head *head);
 
 /* The suffix that the file's name ends in, of any row; NULL: none. */
 const char *importer_suffix(const char *name);

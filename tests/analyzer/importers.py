@@ -248,6 +248,53 @@ def rocpd(name):
     return name
 
 
+def rocprof_json(alone=False):
+    """The same run as rocpd's, as --output-format json has it."""
+    kinds = [{"kind": "NONE", "operations": []}, {"kind": "HIP_RUNTIME_API", "operations": ["hipFree", "hipLaunchKernel"]}]
+    kernels, copies, calls, ranges, texts, number = [], [], [], [], [], 0
+    for step in range(STEPS):
+        start = 10**9 + step * STEP_US * 1000
+        number += 1
+        texts.append({"key": number, "value": f"step {step}"})
+        ranges.append({"kind": 0, "operation": 0, "thread_id": 4445, "correlation_id": {"internal": number, "external": 0}, "start_timestamp": start,
+                       "end_timestamp": start + STEP_US * 990})
+        for agent in (2, 3):
+            for k in range(4):
+                number += 1
+                one = {"thread_id": 4445, "correlation_id": {"internal": number, "external": 0}}
+                calls.append({**one, "kind": 1, "operation": 1, "start_timestamp": start + 1000 + 1000 * k, "end_timestamp": start + 1500 + 1000 * k})
+                at = start + 100000 * (k + 1)
+                kernels.append({**one, "start_timestamp": at, "end_timestamp": at + (50000 if k == 3 else 100000), "stream_id": {"handle": int(k == 3)},
+                                "dispatch_info": {"agent_id": {"handle": agent}, "queue_id": {"handle": 1}, "kernel_id": 2 if k == 3 else 1}})
+            copies.append({"correlation_id": {"internal": 0, "external": 0}, "start_timestamp": start + 50000, "end_timestamp": start + 60000, "bytes": 1000,
+                           "dst_agent_id": {"handle": agent}, "src_agent_id": {"handle": 1}})
+    process = {"metadata": {"pid": 4444}, "agents": [{"id": {"handle": 1}, "type": 1, "name": "CPU"}] +
+               [{"id": {"handle": agent}, "type": 2, "name": "gfx942", "product_name": "MI300"} for agent in (3, 2)],
+               "strings": {"buffer_records": kinds, "marker_api": texts},
+               "kernel_symbols": [{"kernel_id": 1, "kernel_name": "_Z4gemmv", "demangled_kernel_name": "gemm"},
+                                  {"kernel_id": 2, "kernel_name": "ncclDevKernel_AllReduce_Sum_f32"}],
+               "callback_records": {}, "buffer_records": {"kernel_dispatch": kernels, "memory_copy": copies, "hip_api": calls, "marker_api": ranges}}
+    return {"rocprofiler-sdk-tool": process if alone else [process]}
+
+
+def check_rocprof_json():
+    content = rocprof_json()
+    for name, what in (("r/out_results.json", content), ("s/out_results.json", rocprof_json(alone=True)), ("t/out_results.json.gz", content)):
+        text = run("report", write(name, what))
+        says(text, "recorded by rocprofv3, 2 processes, 2 GPUs", "step markers", "communication 50.00", "other 300.00", "host to device 10.00")
+        check(run("kernels", "--csv", name) == run("kernels", "--csv", "x_results.db"), f"{name}: other kernels than in the database of the same run")
+    whole = json.dumps(content)
+    for cut in (30, 200, len(whole) // 2, len(whole) - 1):
+        says(run("report", write("cut.json", whole[:cut])), "cut.json: byte")
+    says(run("report", write("empty.json", {"rocprofiler-sdk-tool": []})), "no kernel or copy in \"buffer_records\"", "--output-format json")
+    for odd in (None, 5, "x", [[]], [None], [{"buffer_records": {"kernel_dispatch": [1, {}, {"dispatch_info": 3}]}}]):
+        says(run("report", write("odd.json", {"rocprofiler-sdk-tool": odd})), "no kernel or copy")
+    wrong_times = rocprof_json()
+    for record in wrong_times["rocprofiler-sdk-tool"][0]["buffer_records"]["kernel_dispatch"]:
+        record["end_timestamp"] = 1e300
+    check("Traceback" not in run("report", write("times.json", wrong_times)), "times beyond all numbers")
+
+
 def check_rocpd():
     text = run("report", rocpd("x_results.db"))
     says(text, "recorded by rocprofv3, 2 processes, 2 GPUs", "step markers", "communication 50.00", "other 300.00", "host to device 10.00")
@@ -351,6 +398,7 @@ def main():
         check_xplane()
         check_ascend()
         check_rocpd()
+        check_rocprof_json()
         check_lost()
         check_exchanges()
         os.chdir("/")
