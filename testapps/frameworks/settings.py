@@ -8,13 +8,16 @@ import numpy
 PARAMETERS = {"cnn": 44426, "mlp": 535818, "autoencoder": 209968}
 
 
-def options():
+def options(**switches):
+    """Those of all programs; switches: further ones of a program, with their help."""
     parser = argparse.ArgumentParser()
     parser.add_argument("net", choices=PARAMETERS)
     parser.add_argument("--data", default="data", help="folder with MNIST's files, or those of mkdata (default: data)")
     parser.add_argument("--batch", type=int, default=384, help="images per iteration, over all GPUs (default: 384)")
     parser.add_argument("--steps", type=int, default=40, help="iterations (default: 40)")
     parser.add_argument("--gpus", type=int, default=1, help="GPUs of the program (default: 1)")
+    for name, text in switches.items():
+        parser.add_argument(f"--{name}", action="store_true", help=text)
     return parser.parse_args()
 
 

@@ -1,47 +1,87 @@
 #!/bin/sh
-# The networks of this folder in each framework, on one to three GPUs: study.sh BUILD GPU|none [NET...], in a folder with mkdata's `data`.
+# The networks of this folder in each framework, on one to three GPUs: study.sh BUILD GPU|none [NET...], in a folder for what it makes.
 # PYTORCH, JAX and TENSORFLOW name a Python with that framework; one that is not set is left out. GPU: a modelled one, as for
-# pmrun --softgpu; none: those of the machine. Runs are kept in study.FRAMEWORK.NET.GPUS, and one that is there is not made again.
+# pmrun --softgpu; none: those of the machine. GPUS ("1 2 3"), STEPS (40) and BATCH (384) may be set, too.
+#
+# Runs are kept in study.FRAMEWORK.NET.GPUS, and one that is there is not made again; training images in data, made by mkdata where there
+# are none. Prints the tables of the thesis for each network, and writes study.NET.csv, study.NET.json and study.NET.html.
 set -eu
 if [ $# -lt 2 ]; then
 	echo "usage: study.sh BUILD GPU|none [NET...]" >&2
 	exit 2
 fi
-build=$1 modelled=--softgpu=$2
-[ "$2" != none ] || modelled=
+bin=$1/bin modelled=--softgpu=$2
+[ -x "$bin/pmrun" ] || { echo "study.sh: $bin/pmrun: not found; BUILD is the folder of the build" >&2 && exit 2; }
+if [ "$2" = none ]; then
+	modelled=
+else
+	# variants of a kernel that the compiler times on a modelled GPU take what is assumed of them: no choice can follow from that
+	export XLA_FLAGS="${XLA_FLAGS:---xla_gpu_autotune_level=0}"
+fi
 shift 2
-here=$(dirname "$0")
+here=$(cd "$(dirname "$0")" && pwd)
 [ $# -gt 0 ] || set -- cnn mlp autoencoder
-gpus=${GPUS:-1 2 3} steps=${STEPS:-40}
+nets=$* gpus=${GPUS:-1 2 3} steps=${STEPS:-40} batch=${BATCH:-384}
+frameworks="c${PYTORCH:+ pytorch}${JAX:+ jax}${TENSORFLOW:+ tensorflow}"
+# device times of the whole run: XLA compiles for longer than the minute that is taken of a long one; TensorFlow's own log is long
+export PMHOOK_DEVICE="${PMHOOK_DEVICE:-cupti}" TF_CPP_MIN_LOG_LEVEL="${TF_CPP_MIN_LOG_LEVEL:-2}"
+
+[ -d data ] || "$bin/mkdata" --out data --train $((steps * batch > 6000 ? steps * batch : 6000)) >/dev/null
 
 # NAME [PMRUN'S OPTION...] -- COMMAND...
 record() {
-	name=$1
+	name=$1 start=$(date +%s)
 	shift
 	[ ! -d "$name" ] || return 0
-	echo "$name" >&2
+	rm -rf "$name.part"
 	# shellcheck disable=SC2086
-	TF_CPP_MIN_LOG_LEVEL=2 "$build/bin/pmrun" -q -o "$name.part" $modelled "$@" >"$name.log" 2>&1 ||
-		{ tail -n 5 "$name.log" >&2 && echo "study.sh: $name failed: $name.log has all it said" >&2 && return 0; }
-	mv "$name.part" "$name"
+	if "$bin/pmrun" -q -o "$name.part" $modelled "$@" >"$name.log" 2>&1; then
+		mv "$name.part" "$name"
+		echo "$name: $(($(date +%s) - start)) s" >&2
+	else
+		tail -n 5 "$name.log" >&2
+		echo "study.sh: $name failed: all it said is in $name.log" >&2
+	fi
 }
 
-for net in "$@"; do
-	for n in $gpus; do
-		record "study.c.$net.$n" -- "$build/bin/train_$net" --batch 384 --epochs 100 --iterations "$steps" --gpus "$n" --optimizer sgd --momentum 0.9 --print 0
-		[ -z "${PYTORCH:-}" ] || record "study.pytorch.$net.$n" -n "$n" -- "$PYTORCH" "$here/train_pytorch.py" "$net" --steps "$steps"
-		[ -z "${JAX:-}" ] || record "study.jax.$net.$n" -- "$JAX" "$here/train_jax.py" "$net" --gpus "$n" --steps "$steps"
-		[ -z "${TENSORFLOW:-}" ] || record "study.tensorflow.$net.$n" -- "$TENSORFLOW" "$here/train_tensorflow.py" "$net" --gpus "$n" --steps "$steps"
-	done
-done
-for net in "$@"; do
-	echo
-	echo "==== $net"
-	set --
-	for framework in c pytorch jax tensorflow; do
+# FRAMEWORK NET GPUS
+train() {
+	common="$2 --batch $batch --steps $steps"
+	# shellcheck disable=SC2086
+	case $1 in
+	c) record "study.c.$2.$3" -- "$bin/train_$2" --batch "$batch" --iterations "$steps" --gpus "$3" --optimizer sgd --momentum 0.9 --print 0 ;;
+	pytorch) record "study.pytorch.$2.$3" -n "$3" -- "$PYTORCH" "$here/train_pytorch.py" $common ;;
+	jax) record "study.jax.$2.$3" -- "$JAX" "$here/train_jax.py" $common --gpus "$3" ;;
+	tensorflow) record "study.tensorflow.$2.$3" -- "$TENSORFLOW" "$here/train_tensorflow.py" $common --gpus "$3" ;;
+	esac
+}
+
+# The runs of a network that there are: all, or those on one GPU.
+runs() {
+	for framework in $frameworks; do
 		for n in $gpus; do
-			[ ! -d "study.$framework.$net.$n" ] || set -- "$@" "study.$framework.$net.$n"
+			[ ! -d "study.$framework.$1.$n" ] || [ "${2:-$n}" != "$n" ] || echo "study.$framework.$1.$n"
 		done
 	done
-	"$build/bin/pmanalyze" model --across "$@" 2>/dev/null
+}
+
+for net in $nets; do
+	for framework in $frameworks; do
+		for n in $gpus; do
+			train "$framework" "$net" "$n"
+		done
+	done
+done
+for net in $nets; do
+	set -- $(runs "$net")
+	[ $# -gt 0 ] || continue
+	printf '\n==== %s\n' "$net"
+	"$bin/pmanalyze" model --across --layers --by-program --rows iterations "$@" 2>"study.$net.err" || :
+	"$bin/pmanalyze" model --csv --by-program --rows iterations "$@" >"study.$net.csv" 2>/dev/null || :
+	"$bin/pmanalyze" model --json --by-program --rows iterations "$@" >"study.$net.json" 2>/dev/null || :
+	set -- $(runs "$net" 1)
+	[ $# -lt 2 ] || { printf '\n==== %s on one GPU\n' "$net" && "$bin/pmanalyze" compare "$@" 2>>"study.$net.err" || :; }
+	set -- $(runs "$net")
+	"$bin/pmanalyze" html -o "study.$net.html" "$@" 2>>"study.$net.err" >/dev/null || :
+	[ ! -s "study.$net.err" ] || echo "study.sh: warnings are in study.$net.err" >&2
 done
