@@ -1,4 +1,5 @@
-/* Counters and attributes in texts of ranges: see nvtx_text.h. Characters are those of ASCII, whatever the locale. */
+/* Counters and attributes in texts of ranges: see nvtx_text.h. Characters are those of ASCII, whatever the
+ * locale. */
 #include "nvtx_text.h"
 
 #include <stdint.h>
@@ -36,8 +37,8 @@ static bool is_attribute(const char *p)
 	return *p == '=';
 }
 
-/* The length of a number that is a word of its own, decimals with it; 0: it is not. before: the character in front of
- * it, 0: none. */
+/* The length of a number that is a word of its own, decimals with it; 0: it is not. before: the character in
+ * front of it, 0: none. */
 static size_t number_length(const char *p, char before)
 {
 	size_t n = 0;
@@ -132,8 +133,8 @@ static size_t put_launch(char *out, const char *list)
 	return n;
 }
 
-/* The range around a run of a program, and that around a launch: what names the program and the instruction. 0: it is
- * neither. */
+/* The range around a run of a program, and that around a launch: what names the program and the instruction.
+ * 0: it is neither. */
 static size_t put_xla(char *out, const char *text)
 {
 	if (text[0] == 'X' && strncmp(text, PROGRAM, strlen(PROGRAM)) == 0)
@@ -143,9 +144,62 @@ static size_t put_xla(char *out, const char *text)
 	return 0;
 }
 
+/* ---- TensorFlow's ---- */
+
+/* The colon of "path:Type", with *type_length characters after it, arguments ("#from=x") apart; NULL: it is
+ * none. */
+static const char *colon_of(const char *text, size_t *type_length)
+{
+	const char *colon = text + strcspn(text, ": ,#");
+	const char after = *colon == ':' ? colon[1] : 0;
+	size_t n;
+
+	if (colon == text || !is_letter(after))
+		return NULL;
+	n = 1 + strcspn(colon + 1, ": ,#");
+	*type_length = n - 1;
+	return colon[n] == 0 || colon[n] == '#' ? colon : NULL;
+}
+
+/* Without the functions that call it. */
+static const char *without_calls(const char *path)
+{
+	static const char *const calls[] = {"StatefulPartitionedCall/", "PartitionedCall/"};
+
+	for (unsigned i = 0; i < sizeof calls / sizeof calls[0];)
+		if (strncmp(path, calls[i], strlen(calls[i])) == 0)
+			path += strlen(calls[i]), i = 0;
+		else
+			i++;
+	return path;
+}
+
+/* Of one that is too long the calls are left out, then the end of its path is cut: its type and the layer
+ * that it is in are kept. */
+static size_t put_operation(char *out, const char *text)
+{
+	enum { TYPE_MOST = 40 };
+	size_t type_length, n = 0;
+	const char *colon = colon_of(text, &type_length);
+
+	if (!colon)
+		return 0;
+	if (type_length > TYPE_MOST)
+		type_length = TYPE_MOST;
+	if ((size_t)(colon - text) + 1 + type_length >= PMH_TEXT_BYTES)
+		text = without_calls(text);
+	n = put(out, n, text, (size_t)(colon - text), PMH_TEXT_BYTES - 2 - type_length);
+	n = put(out, n, colon, 1 + type_length, 1 + type_length);
+	out[n] = 0;
+	return n;
+}
+
 bool pmh_nvtx_is_exact(const char *text)
 {
-	return strncmp(text, LAUNCH "hlo_op=", strlen(LAUNCH "hlo_op=")) == 0 ||
+	size_t type_length;
+
+	return colon_of(text, &type_length) ||
+	       strncmp(text, LAUNCH "hlo_op=", strlen(LAUNCH "hlo_op=")) == 0 ||
 	       (strncmp(text, PROGRAM, strlen(PROGRAM)) == 0 && strstr(text, ",program_id="));
 }
 
@@ -154,7 +208,7 @@ size_t pmh_nvtx_text(char out[PMH_TEXT_BYTES], const char *text)
 	size_t n = put_xla(out, text), number;
 	const char *p = text;
 
-	if (n)
+	if (n || (n = put_operation(out, text)))
 		return n;
 	for (;;) {
 		for (; !is_special[(unsigned char)*p] && n < PMH_TEXT_BYTES - 1; p++)

@@ -11,6 +11,9 @@
  * XLA's numbers are names: of its range around a run of a program "XlaModule:#hlo_module=jit_step,program_id=13#" is kept, of
  * that around a launch "Thunk:#hlo_op=loop_add_fusion.2#", which is one of the program's instructions (hlo.h).
  *
+ * So are those of TensorFlow's operations, "sequential/dense_1/MatMul:MatMul#from=x", without the arguments; of one that is too
+ * long the functions that call it are left out, "StatefulPartitionedCall/", then the end of its path.
+ *
  * Control characters are spaces, and what is longer than PMH_TEXT_BYTES is cut between characters of UTF-8.
  */
 #ifndef NVTX_TEXT_H
@@ -29,7 +32,7 @@ size_t pmh_nvtx_text(char out[PMH_TEXT_BYTES], const char *text);
 /* The same of wide characters: invalid ones are question marks. */
 size_t pmh_nvtx_wide_text(char out[PMH_TEXT_BYTES], const wchar_t *text);
 
-/* Is it such a text of XLA's, whose numbers are never #? */
+/* Is it such a text of XLA's or TensorFlow's, whose numbers are never #? */
 bool pmh_nvtx_is_exact(const char *text);
 
 /* Of such a text, with each remaining number as #. False: there is none, it is the same. */

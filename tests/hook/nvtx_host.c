@@ -185,16 +185,26 @@ static void tensorflow(void)
 {
 	void *library = dlopen("libtensorflow_framework.so.2", RTLD_NOW);
 	const int *enabled = library ? dlsym(library, "tensorflow_enabled") : NULL;
-	struct attributes operation = {3, 48, 0, 0, 0, 0, 0, 0, 1, "net/dense/MatMul:MatMul"};
+	static const char *const names[] = {"net/dense/MatMul:MatMul", "net/dense_17/Add 3:Add",
+		"x/_2:_Send#from=net/dense,to=y#", "aten::mm",
+		"StatefulPartitionedCall/gradient_tape/net/block_3/attention/query/einsum/Einsum/MatMul/batch_matmul_2:BatchMatMulV2",
+		"StatefulPartitionedCall/PartitionedCall/net/encoder_block_with_a_name_that_is_long_11/attention_12/query_13/"
+		"einsum_14/Einsum/MatMul_15:BatchMatMulV2"};
+	struct attributes operation = {3, 48, 0, 0, 0, 0, 0, 0, 1, NULL};
+	char text[40];
 	void *domain = nvtx_domain("of another");
 
 	if (enabled && *enabled)
 		printf("switched on without the domain\n");
 	domain = nvtx_domain("TSL");
 	nvtx_domain("TSL");
-	nvtx_push_with(domain, &operation);
 	work();
-	nvtx_pop_of(domain);
+	for (unsigned i = 0; i < 100; i++) {
+		operation.message = i < 94 ? text : names[i - 94];
+		snprintf(text, sizeof text, "net/dense_%u/MatMul:MatMul", i);
+		nvtx_push_with(domain, &operation);
+		nvtx_pop_of(domain);
+	}
 	printf("switched on: %d\n", enabled ? *enabled : -1);
 }
 
