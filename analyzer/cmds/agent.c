@@ -45,6 +45,8 @@ struct agent {
 	struct exposition page;
 	struct hang hang; /* of the last time that nothing moved */
 	bool has_hang, hang_said, straggler_said;
+	double hang_look_s;  /* still_s from which the traces are read */
+	size_t hang_running; /* ranks when they were read last */
 	struct exposition_hang found;
 	size_t straggler_looks, straggler_rank;
 	struct arena arena; /* labels */
@@ -123,18 +125,6 @@ static void take_option(struct agent *agent, int key)
 	}
 }
 
-/* The last part of a path, without slashes at its end. */
-static const char *last_part(struct arena *arena, const char *path)
-{
-	size_t end = strlen(path), start;
-
-	while (end > 1 && path[end - 1] == '/')
-		end--;
-	for (start = end; start > 0 && path[start - 1] != '/';)
-		start--;
-	return arena_text(arena, path + start, end - start);
-}
-
 /* ---- alerts ---- */
 
 /* The command gets the alert as one JSON object on its input; the next look waits for its end. One that does not read
@@ -169,13 +159,16 @@ static void forget_hang(struct agent *agent)
 	agent->has_hang = false;
 }
 
-/* Why nothing moves, from the whole traces: at each look until it is found, as the system may say
- * something else of the processes by then. */
+/* Why nothing moves, from the whole traces. Where that is not found it is looked for again when a process has
+ * ended, or after twice the time: the traces say the same as before, but the system may say something else of
+ * the processes. */
 static void find_hang(struct agent *agent)
 {
 	hang_read(&agent->hang, agent->paths, agent->path_count);
 	agent->has_hang = true;
 	hang_find(&agent->hang, (int64_t)(1e9 * agent->after_s));
+	agent->hang_look_s = 2 * agent->fleet.still_s;
+	agent->hang_running = agent->fleet.running;
 	if (!hang_is_found(&agent->hang))
 		return;
 	agent->found = (struct exposition_hang){.class_key = hang_class_key(agent->hang.class),
@@ -201,7 +194,10 @@ static void watch_hang(struct agent *agent)
 	if (!still) {
 		forget_hang(agent);
 		agent->hang_said = false;
-	} else if (!agent->merge && !agent->found.class_key) {
+		agent->hang_look_s = 0;
+	} else if (!agent->merge && !agent->found.class_key &&
+		   (agent->fleet.still_s >= agent->hang_look_s ||
+			   agent->fleet.running != agent->hang_running)) {
 		forget_hang(agent);
 		find_hang(agent);
 	} else if (agent->merge && !agent->hang_said) {
@@ -336,7 +332,7 @@ static int run(int argument_count, char **arguments)
 	agent.paths = arguments + optind;
 	agent.path_count = (size_t)(argument_count - optind);
 	if (!agent.job)
-		agent.job = last_part(&agent.arena, agent.paths[0]);
+		agent.job = live_label(&agent.arena, agent.paths[0]);
 	if (!agent.listen && !agent.output && !agent.node && !agent.once)
 		cmd_usage(&cmd_agent,
 			"where to? Add --listen 127.0.0.1:9462, --output FILE, --node FILE or --once");
@@ -393,7 +389,7 @@ const struct command cmd_agent = {
 	.about =
 		"Looks at all ranks again and again by one page of each trace, in which the hook keeps its own figures: steps, "
 		"calls, device time. 10,000 ranks take less than a second. The figures are coarser than those of `metrics` and "
-		"`top`, which read all records: steps are what repeats in one thread's calls, and there are no phases. When no "
+		"`top` of few ranks, which read all records: steps are what repeats in one thread's calls, and there are no phases. When no "
 		"rank moves the whole traces are read once, as `hang` does.\n"
 		"\n"
 		"The agent ends with the job, and its series with it. It needs no rights but to read the folder.\n",

@@ -1,10 +1,10 @@
 /* Reading a live run again and again: see live.h. */
 #include "live.h"
 #include "analyses/summary/reduce.h"
-#include "base/memory.h"
 
 #include <err.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -39,6 +39,17 @@ void live_be_polite(void)
 double live_interval(double took_s, double every_s)
 {
 	return SHARE_OF_READING * took_s > every_s ? SHARE_OF_READING * took_s : every_s;
+}
+
+const char *live_label(struct arena *arena, const char *path)
+{
+	size_t end = strlen(path), start;
+
+	while (end > 1 && path[end - 1] == '/')
+		end--;
+	for (start = end; start > 0 && path[start - 1] != '/';)
+		start--;
+	return arena_text(arena, path + start, end - start);
 }
 
 /* In bytes, as the kernel estimates it; 0: it does not. */

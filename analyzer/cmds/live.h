@@ -2,6 +2,7 @@
 #ifndef CMDS_LIVE_H
 #define CMDS_LIVE_H
 
+#include "base/memory.h"
 #include "timeline/timeline_sample.h"
 
 #include <stddef.h>
@@ -15,6 +16,10 @@ void live_be_polite(void);
 
 /* From the begin of a reading to the next, which readings take at most a fifth of: `every_s` or more. */
 double live_interval(double took_s, double every_s);
+
+/* What a run is called where its traces are not read: the last part of the path, without slashes at its end.
+ */
+const char *live_label(struct arena *arena, const char *path);
 
 /* NULL, or a sentence for the caller to free: reading so much of these traces would take more than half of the
  * memory that the host has free. */

@@ -1,8 +1,8 @@
 /* pmanalyze metrics: a run's figures for monitoring, once or again and again while it goes on. */
 #include "base/output.h"
 #include "cmd_common.h"
-#include "live.h"
 #include "output/metrics.h"
+#include "snapshot.h"
 
 #include <err.h>
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { OPTION_EVERY = OPTION_FIRST };
+enum { OPTION_EVERY = OPTION_FIRST, OPTION_FROM };
 
 static void write_file(const struct recent *recent, const char *path)
 {
@@ -28,10 +28,28 @@ static void write_file(const struct recent *recent, const char *path)
 		errx(1, "%s: %s", path, strerror(-error));
 }
 
+/* Whether the run goes on. */
+static bool write_once(struct snapshot_source *source, const char *path)
+{
+	struct snapshot *snapshot = snapshot_read(source);
+	bool goes_on;
+
+	if (snapshot->error)
+		errx(1, "%s", snapshot->error);
+	if (path)
+		write_file(&snapshot->recent, path);
+	else
+		metrics_write(&snapshot->recent, stdout);
+	goes_on = !snapshot->recent.ended;
+	snapshot_free(snapshot);
+	return goes_on;
+}
+
 static int run(int argument_count, char **arguments)
 {
 	const char *path = NULL;
 	struct cmd_options how = {.skip = ANALYSIS_SKIP};
+	static struct snapshot_source source;
 	unsigned every_s = 0;
 
 	for (int key; (key = command_option(&cmd_metrics, argument_count, arguments)) != -1;)
@@ -42,6 +60,9 @@ static int run(int argument_count, char **arguments)
 		case OPTION_EVERY:
 			every_s = (unsigned)command_count(&cmd_metrics, key, optarg, 1, 86400);
 			break;
+		case OPTION_FROM:
+			source.from = snapshot_from(&cmd_metrics, key, optarg);
+			break;
 		default:
 			if (!cmd_common_option(&cmd_metrics, &how, key, optarg))
 				command_unhandled(&cmd_metrics, key);
@@ -50,27 +71,11 @@ static int run(int argument_count, char **arguments)
 		cmd_usage(&cmd_metrics, "no run given");
 	if (every_s && !path)
 		cmd_usage(&cmd_metrics, "--every needs a file: add --output FILE");
-	for (;;) {
-		struct recent recent;
-		struct run run;
-		const struct run_options options = cmd_run_options(&how);
-		const char *error = live_room(
-			arguments + optind, (size_t)(argument_count - optind), &options.sample);
-
-		if (error)
-			errx(1, "%s", error);
-		cmd_read_run(&run, &how, arguments + optind, (size_t)(argument_count - optind));
-		recent_find(&run, 0, &recent);
-		if (path)
-			write_file(&recent, path);
-		else
-			metrics_write(&recent, stdout);
-		recent_free(&recent);
-		run_close(&run);
-		if (!every_s || recent.ended)
-			return 0;
+	snapshot_source_init(&source, &how, arguments + optind, (size_t)(argument_count - optind));
+	cmd_keep_rule(source.paths[0]);
+	while (write_once(&source, path) && every_s)
 		sleep(every_s);
-	}
+	return 0;
 }
 
 static const struct option_row rows[] = {
@@ -78,6 +83,7 @@ static const struct option_row rows[] = {
 	{"every", OPTION_EVERY, "SECONDS",
 		"write the file again and again, with so much time between, until all processes have ended in order "
 		"(default: once)"},
+	SNAPSHOT_ROW(OPTION_FROM),
 	{0},
 };
 
@@ -93,7 +99,8 @@ const struct command cmd_metrics = {
 		"seconds, labels are run, rank, device and phase; at most 30 series a rank.\n"
 		"\n"
 		"The run may go on meanwhile: its traces are read, the program is not touched. Each time the whole "
-		"trace is read.\n",
+		"trace is read; of more than 64 ranks that run one page of each, in which the hook keeps figures of its own: "
+		"phases and what a rank waits have no lines then. Summaries of pmanalyze reduce are read, too.\n",
 	.options = OPTION_TABLES(rows, cmd_run_rows),
 	.after = "Example:\n"
 		 "  pmanalyze metrics --every 15 -o /var/lib/node_exporter/train.prom run\n"

@@ -4,7 +4,7 @@
  * The hook does not know where an iteration begins; a reader does, and the last calls of each rank are always
  * there whole. So the reader looks often enough, and copies what it wants to keep before it is dropped.
  */
-#include "analyses/recent.h"
+#include "analyses/fleet/recent.h"
 #include "base/statistics.h"
 #include "base/text.h"
 #include "live.h"

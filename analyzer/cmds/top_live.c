@@ -19,37 +19,10 @@
 #define HEIGHT_LEAST 6 /* lines of a terminal: of a lower one the table has no place */
 #define ROWS_LEAST 4   /* of the table, where not all fits */
 
-struct snapshot *snapshot_read(const struct source *source)
-{
-	struct snapshot *snapshot = mem_alloc(1, sizeof(*snapshot));
-	const double begin_s = live_now_s();
-	const int64_t wall_ns = live_wall_ns();
-	char *error = live_room(source->paths, source->path_count, &source->how.sample);
-
-	if (error || run_open_as(&snapshot->run, source->paths, source->path_count, &source->how, &error) < 0)
-		snapshot->error = error;
-	else
-		recent_find(&snapshot->run, wall_ns, &snapshot->recent);
-	snapshot->took_s = live_now_s() - begin_s;
-	return snapshot;
-}
-
-void snapshot_free(struct snapshot *snapshot)
-{
-	if (!snapshot)
-		return;
-	if (!snapshot->error) {
-		recent_free(&snapshot->recent);
-		run_close(&snapshot->run);
-	}
-	free(snapshot->error);
-	free(snapshot);
-}
-
 /* ---- readings beside the screen ---- */
 
 struct reader {
-	const struct source *source;
+	struct snapshot_source *source;
 	pthread_t thread;
 	int done[2]; /* a pipe: a byte when a reading is over */
 	bool busy;
@@ -168,7 +141,7 @@ static size_t print_rows(const struct view *view, FILE *out)
 	if (!has_figures(view) || view->snapshot->recent.worker_count == 0)
 		return 0;
 	recent = &view->snapshot->recent;
-	print_init(&table, &recent->run->analysis.timeline.arena);
+	print_init(&table, recent->arena);
 	if (view->opened)
 		top_layers(&recent->workers[view->opened_worker], &table);
 	else
@@ -351,7 +324,7 @@ static int until(const struct reader *reader)
 	return left_s <= 0 ? 0 : (int)(1000 * left_s) + 1;
 }
 
-int top_live(const struct source *source, enum top_order order, double every_s)
+int top_live(struct snapshot_source *source, enum top_order order, double every_s)
 {
 	/* a reading that still goes on at the end uses its own */
 	static struct reader reader;

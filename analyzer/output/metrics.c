@@ -9,7 +9,6 @@
 struct writer {
 	FILE *out;
 	const struct recent *recent;
-	struct run *run;  /* of which they are */
 	const char *name; /* the run's, fit for a label */
 };
 
@@ -27,19 +26,22 @@ static void of_run(const struct writer *w, const char *name, const char *help, d
 }
 
 /* A rank, or the process where it is not known. */
-static const char *rank_of(const struct writer *w, const struct timeline_process *process)
+static const char *rank_of(const struct writer *w, const struct recent_process *process)
 {
-	return process->rank >= 0 ? arena_format(&w->run->analysis.timeline.arena, "%d", process->rank)
-				  : arena_format(&w->run->analysis.timeline.arena, "pid %u", process->pid);
+	return process->rank >= 0 ? arena_format(w->recent->arena, "%d", process->rank)
+				  : arena_format(w->recent->arena, "pid %u", process->pid);
 }
 
 /* more: further labels, with a comma before them, or "". */
 static void of_worker(const struct writer *w, const char *name, const struct recent_worker *worker,
 	const char *more, double value)
 {
-	if (!isnan(value))
-		fprintf(w->out, "pmhook_%s{run=\"%s\",rank=\"%d\",device=\"%d\"%s} %.9g\n", name, w->name,
-			worker->process->rank, worker->worker->worker->device, more, value);
+	if (isnan(value))
+		return;
+	fprintf(w->out, "pmhook_%s{run=\"%s\",rank=\"%s\"", name, w->name, rank_of(w, worker->process));
+	if (worker->device >= 0)
+		fprintf(w->out, ",device=\"%" PRId64 "\"", worker->device);
+	fprintf(w->out, "%s} %.9g\n", more, value);
 }
 
 /* A time of each worker, as kept in struct recent_worker at `offset`. */
@@ -81,29 +83,33 @@ static void iterations(const struct writer *w)
 		of_worker(w, "iteration_confidence", &recent->workers[i], "", recent->workers[i].confidence);
 }
 
+static void of_process(
+	const struct writer *w, const char *name, const struct recent_process *process, double value)
+{
+	if (!isnan(value))
+		fprintf(w->out, "pmhook_%s{run=\"%s\",rank=\"%s\"} %.0f\n", name, w->name,
+			rank_of(w, process), value);
+}
+
 static void recording(const struct writer *w)
 {
-	const struct timeline *timeline = &w->run->analysis.timeline;
+	const struct recent *recent = w->recent;
 
 	family(w, "calls", "Calls that were recorded.");
-	for (size_t i = 0; i < timeline->process_count; i++)
-		fprintf(w->out, "pmhook_calls{run=\"%s\",rank=\"%s\"} %" PRIu64 "\n", w->name,
-			rank_of(w, &timeline->processes[i]),
-			timeline->processes[i].call_count + timeline->processes[i].gap.call_count);
+	for (size_t i = 0; i < recent->process_count; i++)
+		of_process(w, "calls", &recent->processes[i], recent->processes[i].calls);
 	family(w, "lost_records", "Records that are missing in the trace.");
-	for (size_t i = 0; i < timeline->process_count; i++)
-		fprintf(w->out, "pmhook_lost_records{run=\"%s\",rank=\"%s\"} %" PRIu64 "\n", w->name,
-			rank_of(w, &timeline->processes[i]), timeline->processes[i].lost_records);
+	for (size_t i = 0; i < recent->process_count; i++)
+		of_process(
+			w, "lost_records", &recent->processes[i], (double)recent->processes[i].lost_records);
 	family(w, "ended", "1: the process has ended in an orderly way.");
-	for (size_t i = 0; i < timeline->process_count; i++)
-		fprintf(w->out, "pmhook_ended{run=\"%s\",rank=\"%s\"} %d\n", w->name,
-			rank_of(w, &timeline->processes[i]), timeline->processes[i].ended);
+	for (size_t i = 0; i < recent->process_count; i++)
+		of_process(w, "ended", &recent->processes[i], recent->processes[i].ended);
 }
 
 void metrics_write(const struct recent *recent, FILE *out)
 {
-	struct run *run = recent->run;
-	const struct writer w = {out, recent, run, prometheus_value(&run->analysis.timeline.arena, run->label)};
+	const struct writer w = {out, recent, prometheus_value(recent->arena, recent->label)};
 
 	of_run(&w, "compute_imbalance", "Computing time of the slowest rank over the mean of all ranks.",
 		recent->imbalance);

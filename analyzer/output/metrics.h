@@ -2,7 +2,7 @@
 #ifndef OUTPUT_METRICS_H
 #define OUTPUT_METRICS_H
 
-#include "analyses/recent.h"
+#include "analyses/fleet/recent.h"
 
 #include <stdio.h>
 

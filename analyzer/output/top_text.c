@@ -1,7 +1,5 @@
 /* What a run does now, as text: see top_text.h. */
 #include "top_text.h"
-#include "analyses/device_memory.h"
-
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -19,11 +17,6 @@ const char *const top_orders[TOP_ORDER_COUNT + 1] = {
 	TOP_ORDERS(TOP_ITEM)
 #undef TOP_ITEM
 };
-
-static struct arena *arena_of(const struct recent *recent)
-{
-	return &recent->run->analysis.timeline.arena;
-}
 
 /* Of a worker, what idle phases take together. */
 static double idle_ns(const struct recent_worker *worker)
@@ -126,7 +119,8 @@ static bool print_iteration(struct arena *arena, double count, double per_second
 	else
 		fprintf(out, "Iteration %.0f", count);
 	if (isnan(iteration_ns)) {
-		fputs("; where they begin is not sure, so there are no times (pmanalyze report)\n", out);
+		fputs("; where they begin is not sure on some ranks, so there are no times (pmanalyze report)\n",
+			out);
 		return false;
 	}
 	fprintf(out, ", %.4g a second; each %s%s\n", per_second, print_time(arena, iteration_ns),
@@ -136,24 +130,36 @@ static bool print_iteration(struct arena *arena, double count, double per_second
 
 static uint64_t lost_records(const struct recent *recent)
 {
-	const struct timeline *timeline = &recent->run->analysis.timeline;
 	uint64_t sum = 0;
 
-	for (size_t i = 0; i < timeline->process_count; i++)
-		sum += timeline->processes[i].lost_records;
+	for (size_t i = 0; i < recent->process_count; i++)
+		sum += recent->processes[i].lost_records;
 	return sum;
+}
+
+/* What is not there, as the source does not have it. */
+static void print_source(const struct recent *recent, FILE *out)
+{
+	if (recent->source == RECENT_PAGES)
+		print_paragraph(
+			"By the hook's own figures, one page of each trace: steps are what repeats in the calls of one "
+			"thread, compute is time in kernels; no phases, layers and findings (--from traces reads "
+			"all records).",
+			2, out);
+	if (recent->source == RECENT_SUMMARIES)
+		print_paragraph(
+			"By summaries: medians of all iterations that were read, not of the last.", 2, out);
 }
 
 /* Its processes, and whether they have ended. */
 static void print_state(const struct recent *recent, FILE *out)
 {
-	const struct timeline *timeline = &recent->run->analysis.timeline;
 	size_t ended = 0;
 
-	for (size_t i = 0; i < timeline->process_count; i++)
-		ended += timeline->processes[i].ended;
-	fprintf(out, "%s: %zu process%s, %zu worker%s", recent->run->label, timeline->process_count,
-		timeline->process_count == 1 ? "" : "es", recent->worker_count,
+	for (size_t i = 0; i < recent->process_count; i++)
+		ended += recent->processes[i].ended;
+	fprintf(out, "%s: %zu process%s, %zu worker%s", recent->label, recent->process_count,
+		recent->process_count == 1 ? "" : "es", recent->worker_count,
 		recent->worker_count == 1 ? "" : "s");
 	if (recent->ended)
 		fputs(", ended", out);
@@ -166,53 +172,59 @@ static void print_state(const struct recent *recent, FILE *out)
 		fprintf(out, "It stands still, or was killed: pmanalyze hang says why.\n");
 }
 
+/* By kernels' time, or of one worker the layer that takes longest: what no conclusion is needed for. */
 static void print_slowest(const struct recent *recent, FILE *out)
 {
+	const struct recent_worker *slowest = &recent->workers[recent->slowest];
 	const struct layer *layer;
-	struct arena *arena = arena_of(recent);
 	double above_ns;
 
-	if (recent->worker_count == 0 || isnan(recent->imbalance))
+	if (recent->worker_count == 1) {
+		layer = recent_slowest_layer(recent, &above_ns);
+		if (layer)
+			fprintf(out, "Longest layer  %s, %s\n", layer_title(layer),
+				print_time(recent->arena, above_ns));
+	} else if (isnan(recent->imbalance)) {
 		return;
-	layer = recent_slowest_layer(recent, &above_ns);
-	if (recent->worker_count == 1 && layer)
-		fprintf(out, "Longest layer  %s, %s\n", layer_title(layer), print_time(arena, above_ns));
-	else if (recent->worker_count > 1 && recent->imbalance - 1 < ALIKE)
+	} else if (recent->imbalance - 1 < ALIKE) {
 		fputs("Slowest  none: all compute equally long\n", out);
-	else if (recent->worker_count > 1)
-		fprintf(out, "Slowest  %s, computes %.3f times the mean%s\n",
-			recent->workers[recent->slowest].name, recent->imbalance,
-			layer ? arena_format(
-					arena, "; %s +%s", layer_title(layer), print_time(arena, above_ns))
-			      : "");
+	} else if (recent->source == RECENT_PAGES) {
+		fprintf(out, "Slowest  %s, kernels take %.3f times the mean\n", slowest->name,
+			recent->imbalance);
+	} else if (recent_straggler(recent) == SIZE_MAX) {
+		fprintf(out, "Slowest  none for long: last %s, computes %.3f times the mean\n", slowest->name,
+			recent->imbalance);
+	}
 }
 
-/* What the processes that have ended say of it; a trace has it in its end. NaN: none does. */
-static double hook_share(const struct recent *recent)
+/* What `report` says first, and the straggler. */
+static void print_findings(const struct recent *recent, FILE *out)
 {
-	const struct timeline *timeline = &recent->run->analysis.timeline;
-	double own_ns = 0, run_ns = 0;
+	struct finding_list *list = recent->findings;
+	bool is_straggler_said = false;
 
-	for (size_t i = 0; i < timeline->process_count; i++) {
-		const struct timeline_process *process = &timeline->processes[i];
+	for (size_t i = 0; list && i < list->count; i++) {
+		const struct finding *finding = &list->items[i];
 
-		if (!process->own_ns || process->run_ns <= 0)
+		if (i > 0 && (finding->kind != FINDING_STRAGGLER || is_straggler_said))
 			continue;
-		own_ns += (double)process->own_ns + (double)process->new_ns;
-		run_ns += (double)process->run_ns;
+		is_straggler_said |= finding->kind == FINDING_STRAGGLER;
+		print_paragraph(
+			arena_format(&list->arena, "Finding: %s, %s.", finding_title_text(list, finding),
+				finding_strength_text(finding->strength)),
+			2, out);
 	}
-	return run_ns > 0 ? own_ns / run_ns : NAN;
+	print_slowest(recent, out);
 }
 
 static void print_costs(const struct recent *recent, FILE *out)
 {
-	const struct device_memory memory = device_memory(&recent->run->analysis);
-	const double hook = hook_share(recent);
-
-	if (!memory.why)
-		fprintf(out, "Memory  %.4g MB allocated on the device that has most\n", memory.bytes / 1e6);
-	if (!isnan(hook))
-		fprintf(out, "Hook  about %.2g%% of the time of the processes that have ended\n", 100 * hook);
+	if (!isnan(recent->device_bytes))
+		fprintf(out, "Memory  %.4g MB allocated on the device that has most\n",
+			recent->device_bytes / 1e6);
+	if (!isnan(recent->hook_share))
+		fprintf(out, "Hook  about %.2g%% of the time of the processes that have ended\n",
+			100 * recent->hook_share);
 }
 
 /* What has changed since a mark. */
@@ -222,7 +234,7 @@ static void print_mark(const struct recent *recent, const struct top_mark *mark,
 		     later = greatest_count(recent) - mark->count;
 
 	fprintf(out, "Marked  iteration %.0f, each %s", mark->count,
-		print_time(arena_of(recent), mark->iteration_ns));
+		print_time(recent->arena, mark->iteration_ns));
 	if (!isnan(change) && later >= 0)
 		fprintf(out, "; %.0f later %.1f%% %s", later, 100 * fabs(change),
 			change < 0 ? "shorter" : "longer");
@@ -240,9 +252,10 @@ struct top_mark top_mark(const struct recent *recent)
 
 void top_print_run(const struct recent *recent, const struct top_paper *paper, FILE *out)
 {
-	struct arena *arena = arena_of(recent);
+	struct arena *arena = recent->arena;
 
 	print_state(recent, out);
+	print_source(recent, out);
 	if (recent->worker_count == 0) {
 		fputs("No iterations so far.\n", out);
 		return;
@@ -256,7 +269,7 @@ void top_print_run(const struct recent *recent, const struct top_paper *paper, F
 	if (!isnan(recent->samples))
 		fprintf(out, "Samples  %.0f an iteration, %.4g a second\n", recent->samples,
 			recent->samples * recent->per_second);
-	print_slowest(recent, out);
+	print_findings(recent, out);
 	print_costs(recent, out);
 	if (lost_records(recent))
 		fprintf(out, "Lost  %" PRIu64 " records are missing in the traces\n", lost_records(recent));
@@ -266,9 +279,9 @@ void top_print_run(const struct recent *recent, const struct top_paper *paper, F
 void top_print_rank(const struct recent *recent, const struct recent_worker *worker,
 	const struct top_paper *paper, FILE *out)
 {
-	struct arena *arena = arena_of(recent);
+	struct arena *arena = recent->arena;
 
-	fprintf(out, "%s: %s, process %u on %s%s\n", recent->run->label, worker->name, worker->process->pid,
+	fprintf(out, "%s: %s, process %u on %s%s\n", recent->label, worker->name, worker->process->pid,
 		worker->process->host, worker->process->ended ? ", ended" : "");
 	if (!print_iteration(
 		    arena, worker->count, worker->per_second, worker->iteration_ns, worker->before_ns, out))
@@ -342,7 +355,8 @@ void top_ranks(const struct recent *recent, const size_t *order, struct print_ta
 		print_row(table);
 		if (worker->process->rank >= 0)
 			print_number(table, 0, worker->process->rank);
-		print_number(table, 1, worker->worker->worker->device);
+		if (worker->device >= 0)
+			print_number(table, 1, (double)worker->device);
 		print_word(table, 2, worker->name);
 		print_number(table, 3, worker->count);
 		print_numbers(table, 4,
@@ -383,7 +397,10 @@ void top_json(const struct recent *recent, cJSON *object)
 	const struct layer *layer = recent_slowest_layer(recent, &above_ns);
 	cJSON *phases;
 
-	cJSON_AddStringToObject(object, "run", recent->run->label);
+	static const char *const sources[] = {"traces", "pages", "summaries"};
+
+	cJSON_AddStringToObject(object, "run", recent->label);
+	cJSON_AddStringToObject(object, "source", sources[recent->source]);
 	cJSON_AddBoolToObject(object, "ended", recent->ended);
 	print_json_number(object, "quiet_ns", recent->quiet_ns);
 	print_json_number(object, "iterations", greatest_count(recent));
@@ -392,15 +409,17 @@ void top_json(const struct recent *recent, cJSON *object)
 	print_json_number(object, "before_ns", recent->before_ns);
 	print_json_number(object, "samples", recent->samples);
 	print_json_number(object, "compute_imbalance", recent->imbalance);
-	if (recent->worker_count > 1 && recent->imbalance - 1 >= ALIKE)
-		cJSON_AddStringToObject(object, "slowest", recent->workers[recent->slowest].name);
+	if (recent_straggler(recent) != SIZE_MAX)
+		cJSON_AddStringToObject(object, "slowest", recent->workers[recent_straggler(recent)].name);
 	if (layer) {
 		cJSON_AddStringToObject(object, "slowest_layer", layer_title(layer));
 		print_json_number(object, "slowest_layer_above_ns", above_ns);
 	}
+	if (recent->findings)
+		findings_json(recent->findings, object);
 	cJSON_AddNumberToObject(object, "lost", (double)lost_records(recent));
-	print_json_number(object, "device_bytes", device_memory(&recent->run->analysis).bytes);
-	print_json_number(object, "hook_share", hook_share(recent));
+	print_json_number(object, "device_bytes", recent->device_bytes);
+	print_json_number(object, "hook_share", recent->hook_share);
 	phases = cJSON_AddObjectToObject(object, "phases_ns");
 	for (unsigned p = 0; p < PHASE_COUNT; p++)
 		print_json_number(phases, phase_keys[p], recent->phase_ns[p]);

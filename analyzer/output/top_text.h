@@ -3,7 +3,7 @@
 #ifndef OUTPUT_TOP_TEXT_H
 #define OUTPUT_TOP_TEXT_H
 
-#include "analyses/recent.h"
+#include "analyses/fleet/recent.h"
 #include "base/table.h"
 
 #include <stdio.h>

@@ -2,6 +2,7 @@
 """agent.py PMANALYZE RANKS: pmanalyze agent against pages of figures that are written here, field by field, with known answers:
 sums, medians, the slowest rank, states, attempts, a node's file and its merge, HTTP, alerts, the series' end; and RANKS ranks of a
 job on 8-GPU nodes in 2 s of two processors and 500 MB."""
+import ctypes
 import json
 import os
 import re
@@ -204,6 +205,44 @@ for rank in range(4):
 if served.wait(timeout=30) != 0 or os.path.exists("run.prom"):
     complain("the end of the job")
 expect(once("run"), "ranks", None)
+
+# Nothing moves, and why is not found, as there are no calls: whole traces are not read at each look.
+fresh("still")
+for rank in range(4):
+    page("still", rank, age=100)
+libc = ctypes.CDLL(None)
+opens = libc.inotify_init1(os.O_NONBLOCK)
+libc.inotify_add_watch(opens, b"still/train.0.pmtrace", 0x30)  # IN_OPEN and IN_CLOSE_NOWRITE: equal events in a row would be one
+
+
+def opened():
+    data = os.read(opens, 65536)
+    return sum(struct.unpack_from("I", data, at + 4)[0] == 0x20 for at in range(0, len(data), 16))
+
+
+def looks():
+    text = open("still.prom", encoding="utf-8").read() if os.path.exists("still.prom") else ""
+    return max((float(value) for value in re.findall(r"^pmhook_agent_looks_total\S* (\S+)$", text, re.M)), default=0)
+
+
+def wait_for_looks(count):
+    for _ in range(400):
+        time.sleep(0.05)
+        if looks() >= count:
+            return
+    complain(f"no {count} looks")
+
+
+watching = subprocess.Popen([pmanalyze, "agent", "--every", "1", "--after", "1", "-o", "still.prom", "still"], stderr=subprocess.DEVNULL)
+wait_for_looks(1)
+if opened() < 2:
+    complain("whole traces are not read when nothing moves")
+wait_for_looks(4)
+times = opened()
+if times > looks() - 1:
+    complain(f"a trace was opened {times} times for {looks() - 1} looks at its page")
+watching.terminate()
+watching.wait(timeout=20)
 
 # Careless hands.
 for wrong, status in ((["run"], 2), (["--once", "none"], 1), (["--once", "--label", "x", "run"], 2), (["--listen", "here", "run"], 2),

@@ -375,6 +375,20 @@ static void records_chunk(struct builder *builder, uint32_t thread, uint64_t seq
 	free(slots.data);
 }
 
+static void add_header(struct builder *builder)
+{
+	unsigned char page[4096] = {0};
+
+	if (!builder->live) {
+		add(&builder->file, &builder->header, builder->header.header_bytes);
+		return;
+	}
+	builder->header.header_bytes = sizeof(page);
+	memcpy(page, &builder->header, sizeof(builder->header));
+	memcpy(page + PM_LIVE_OFFSET, builder->live, sizeof(*builder->live));
+	add(&builder->file, page, sizeof(page));
+}
+
 #define MOST_RECORDS 16384 /* of a chunk: it is at most a megabyte large, as those of the hook */
 
 void builder_finish(struct builder *builder)
@@ -389,7 +403,7 @@ void builder_finish(struct builder *builder)
 		first  ? offsetof(struct pm_header, worker_count)
 		: lost ? sizeof(struct pm_header)
 		       : offsetof(struct pm_header, losses); /* as it was before there were causes */
-	add(&builder->file, &builder->header, builder->header.header_bytes);
+	add_header(builder);
 	chunk(builder, PM_CHUNK_DICTIONARY, 0, 0,
 		builder->dictionary.data ? builder->dictionary.data : nothing, builder->dictionary.size, 0);
 	for (uint32_t t = 1; t <= BUILDER_THREADS; t++) {

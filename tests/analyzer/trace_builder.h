@@ -34,6 +34,7 @@ struct builder_record {
 
 struct builder {
 	struct pm_header header; /* changed freely before builder_finish; sizes are set there */
+	const struct pm_live *live; /* the page of figures; NULL: none, as in an older file */
 	struct pm_footer footer; /* likewise; its times and counts */
 	struct builder_bytes dictionary;
 	struct builder_bytes records[BUILDER_THREADS + 1]; /* by thread, from 1: struct builder_record */

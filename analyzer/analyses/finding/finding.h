@@ -106,6 +106,9 @@ void findings_print_first(struct finding_list *list, FILE *out);
 /* Those of a kind, in order of gain; answers how many. */
 size_t findings_print_kind(struct finding_list *list, enum finding_kind kind, FILE *out);
 
+/* Those of stragglers, of waiting and of imbalance, under a title of their own; or that there is none. */
+void findings_print_stragglers(struct finding_list *list, FILE *out);
+
 /* "3 of 3 ranks"; in the list's arena. */
 const char *finding_ranks(struct finding_list *list);
 
@@ -113,6 +116,9 @@ const char *finding_ranks(struct finding_list *list);
  * (host_calls.h), in order of idle time, and where the program was for most of that; the last row is the idle
  * time in no call. No rows for labelled phases. `all` false: without calls that are nearly nothing. */
 void findings_calls(struct finding_list *list, bool all, struct print_table *table);
+
+/* "Straggler rank 2: slower layer conv2: at most 4.021 ms a step (22.0%)"; in the list's arena. */
+const char *finding_title_text(struct finding_list *list, const struct finding *finding);
 
 /* "Step: median 12.3 ms, ..."; in the list's arena. */
 const char *finding_step_text(struct finding_list *list);

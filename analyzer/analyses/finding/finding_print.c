@@ -39,8 +39,7 @@ double finding_share(const struct finding_list *list, const struct finding *find
 	return finding->gain_ns / list->step.mean_ns;
 }
 
-/* "Straggler rank 2: slower layer conv2: at most 4.021 ms a step (22.0%)" */
-static const char *title_text(struct finding_list *list, const struct finding *finding)
+const char *finding_title_text(struct finding_list *list, const struct finding *finding)
 {
 	if (!isfinite(finding->gain_ns))
 		return finding->title;
@@ -57,7 +56,7 @@ static void print_finding(
 	struct arena *arena = &list->arena;
 
 	print_paragraph(arena_format(arena, "%s %s. %s %s: %s. Try: %s. More: %s%s.", mark,
-				title_text(list, finding), with_stop(arena, finding->text),
+				finding_title_text(list, finding), with_stop(arena, finding->text),
 				strengths[finding->strength], finding->basis, finding->advice,
 				finding_command(finding->kind), list->analysis ? "" : ", of the traces"),
 		(int)strlen(mark) + 1, out);
@@ -94,8 +93,8 @@ void findings_print_first(struct finding_list *list, FILE *out)
 		return;
 	print_paragraph(finding_step_text(list), 2, out);
 	if (list->count)
-		print_paragraph(
-			arena_format(&list->arena, "First finding: %s.", title_text(list, &list->items[0])),
+		print_paragraph(arena_format(&list->arena, "First finding: %s.",
+					finding_title_text(list, &list->items[0])),
 			2, out);
 	else
 		print_paragraph(
@@ -112,6 +111,17 @@ size_t findings_print_kind(struct finding_list *list, enum finding_kind kind, FI
 			count++;
 		}
 	return count;
+}
+
+void findings_print_stragglers(struct finding_list *list, FILE *out)
+{
+	size_t count = 0;
+
+	fputs("\nStragglers\n", out);
+	for (int kind = FINDING_STRAGGLER; kind <= FINDING_IMBALANCE; kind++)
+		count += findings_print_kind(list, (enum finding_kind)kind, out);
+	if (count == 0)
+		print_paragraph("No straggler: no rank's lateness costs 1% of a step.", 2, out);
 }
 
 static void add_number(cJSON *object, const char *key, double number)

@@ -60,6 +60,16 @@ static void find_compute(struct fleet_rank *rank)
 	rank->from_compute_s = rank->device_s[0];
 }
 
+static void take_steps(struct fleet_rank *rank, const struct pm_live *figures)
+{
+	const uint64_t steps = figures->steps;
+
+	rank->each_count = steps < PM_LIVE_STEPS ? (unsigned)steps : PM_LIVE_STEPS;
+	for (unsigned i = 0; i < rank->each_count; i++)
+		rank->each_s[i] =
+			(double)figures->step_ns[(steps - rank->each_count + i) % PM_LIVE_STEPS] / 1e9;
+}
+
 static void take_figures(struct fleet_rank *rank, const struct trace_live *live)
 {
 	const struct pm_live *figures = &live->figures;
@@ -75,6 +85,7 @@ static void take_figures(struct fleet_rank *rank, const struct trace_live *live)
 	for (size_t i = 0; i < 3; i++)
 		rank->device_s[i] = (double)figures->device_ns[i] / 1e9;
 	rank->step_s = trace_live_step_ns(live, FLEET_LAST) / 1e9;
+	take_steps(rank, figures);
 	find_compute(rank);
 }
 

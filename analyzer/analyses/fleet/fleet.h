@@ -36,6 +36,8 @@ struct fleet_rank {
 	double start_s, seen_s; /* CLOCK_REALTIME: when it began, and was last seen to make calls */
 	double steps, calls, communications, lost;
 	double step_s;      /* median of the last FLEET_LAST steps */
+	double each_s[PM_LIVE_STEPS]; /* the last steps, in order; of this process's own looks alone */
+	unsigned each_count;
 	double device_s[3]; /* sums: kernels, communication, copies */
 	double timed_steps;
 	double compute_s; /* kernels of a step, between this look and an earlier one */

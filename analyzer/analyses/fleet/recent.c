@@ -1,7 +1,8 @@
 /* A run's last iterations: see recent.h. */
 #include "recent.h"
 #include "base/statistics.h"
-#include "load_imbalance.h"
+#include "analyses/device_memory.h"
+#include "analyses/load_imbalance.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -56,22 +57,43 @@ static double median_of(const struct analysis_worker *worker, size_t end,
 	return count ? statistics_median(values, count) : NAN;
 }
 
+/* The median of computing over the last iterations before the number `end`, so many that they take
+ * RECENT_SPAN_NS. */
+static double even_compute(const struct analysis_worker *worker, size_t end)
+{
+	size_t first = end, count = 0;
+	int64_t span_ns = 0;
+	double *values, median;
+
+	while (first > 0 && (end - first < RECENT_LAST || span_ns < RECENT_SPAN_NS))
+		span_ns += worker->phases.times[worker->used[--first]].iteration_ns;
+	if (first == end)
+		return NAN;
+	values = mem_alloc(end - first, sizeof(*values));
+	for (size_t i = first; i < end; i++)
+		values[count++] = (double)worker->phases.times[worker->used[i]].compute_ns;
+	median = statistics_median(values, count);
+	free(values);
+	return median;
+}
+
 /* Over the last whole iterations and what lies between them, as far as it was recorded. */
 static double rate_of(const struct timeline *timeline, const struct recent_worker *item)
 {
 	const struct analysis_worker *worker = item->worker;
 	const struct iteration *items = worker->iterations.items;
 	const size_t last = item->whole;
+	const struct timeline_process *process = &timeline->processes[worker->worker->process];
 	size_t first = last > RECENT_LAST ? last - RECENT_LAST : 0;
 	int64_t ns;
 
-	while (first < last && item->process->gap.calls &&
-		items[worker->used[first]].begin_ns < item->process->gap.end_ns)
+	while (first < last && process->gap.calls &&
+		items[worker->used[first]].begin_ns < process->gap.end_ns)
 		first++;
 	if (first == last)
 		return NAN;
-	ns = timeline_recorded(timeline, item->process, items[worker->used[first]].begin_ns,
-		items[worker->used[last - 1]].end_ns);
+	ns = timeline_recorded(
+		timeline, process, items[worker->used[first]].begin_ns, items[worker->used[last - 1]].end_ns);
 	return ns > 0 ? (double)(worker->used[last - 1] - worker->used[first] + 1) * 1e9 / (double)ns : NAN;
 }
 
@@ -84,6 +106,7 @@ static void find_times(const struct timeline *timeline, struct recent_worker *it
 	if (count >= RECENT_LAST + RECENT_BEFORE)
 		item->before_ns = median_of(worker, count - RECENT_LAST, iteration_time, 0);
 	item->compute_ns = median_of(worker, count, compute_time, 0);
+	item->even_ns = even_compute(worker, count);
 	item->wait_ns = median_of(worker, count, wait_time, 0);
 	for (unsigned p = 0; p < PHASE_COUNT; p++)
 		item->phase_ns[p] = median_of(worker, count, phase_time, p);
@@ -93,23 +116,36 @@ static void find_times(const struct timeline *timeline, struct recent_worker *it
 			(double)worker->phases.times[worker->used[i]].iteration_ns;
 }
 
-static void find_worker(struct analysis *analysis, size_t number, struct recent_worker *item)
+struct recent_worker recent_unknown(const struct recent_process *process)
 {
-	const struct analysis_worker *worker = &analysis->workers[number];
-
-	*item = (struct recent_worker){.worker = worker,
-		.process = &analysis->timeline.processes[worker->worker->process],
-		.name = analysis_worker_name(analysis, worker),
-		.confidence = worker->iterations.confidence,
+	struct recent_worker worker = {.process = process,
+		.device = -1,
+		.count = NAN,
+		.confidence = NAN,
 		.iteration_ns = NAN,
 		.before_ns = NAN,
 		.compute_ns = NAN,
+		.even_ns = NAN,
 		.wait_ns = NAN,
 		.per_second = NAN};
+
+	for (unsigned p = 0; p < PHASE_COUNT; p++)
+		worker.phase_ns[p] = NAN;
+	return worker;
+}
+
+static void find_worker(struct recent *recent, struct analysis *analysis, size_t number)
+{
+	const struct analysis_worker *worker = &analysis->workers[number];
+	struct recent_worker *item = &recent->workers[number];
+
+	*item = recent_unknown(&recent->processes[worker->worker->process]);
+	item->worker = worker;
+	item->name = analysis_worker_name(analysis, worker);
+	item->device = worker->worker->device;
+	item->confidence = worker->iterations.confidence;
 	item->whole = whole_count(item);
 	item->count = analysis_iterations(analysis, worker) - (double)(worker->used_count - item->whole);
-	for (unsigned p = 0; p < PHASE_COUNT; p++)
-		item->phase_ns[p] = NAN;
 	if (worker->iterations.confidence >= RECENT_SURE)
 		find_times(&analysis->timeline, item);
 }
@@ -120,7 +156,7 @@ static void find_slowest(struct recent *recent)
 	bool known = recent->worker_count > 0;
 
 	for (size_t i = 0; i < recent->worker_count; i++) {
-		values[i] = recent->workers[i].compute_ns;
+		values[i] = recent->workers[i].even_ns;
 		known &= !isnan(values[i]);
 		if (values[i] > values[recent->slowest])
 			recent->slowest = i;
@@ -163,28 +199,97 @@ static double quiet_time(const struct timeline *timeline, int64_t now_ns)
 	return now_ns > last_ns ? (double)(now_ns - last_ns) : 0;
 }
 
+/* What the processes that have ended say of the hook; a trace has it in its end. NaN: none does. */
+static double hook_share(const struct timeline *timeline)
+{
+	double own_ns = 0, run_ns = 0;
+
+	for (size_t i = 0; i < timeline->process_count; i++) {
+		const struct timeline_process *process = &timeline->processes[i];
+
+		if (!process->own_ns || process->run_ns <= 0)
+			continue;
+		own_ns += (double)process->own_ns + (double)process->new_ns;
+		run_ns += (double)process->run_ns;
+	}
+	return run_ns > 0 ? own_ns / run_ns : NAN;
+}
+
+static void find_processes(struct recent *recent, const struct timeline *timeline)
+{
+	recent->process_count = timeline->process_count;
+	recent->processes = mem_alloc(timeline->process_count, sizeof(*recent->processes));
+	for (size_t i = 0; i < timeline->process_count; i++) {
+		const struct timeline_process *process = &timeline->processes[i];
+
+		recent->processes[i] = (struct recent_process){.host = process->host,
+			.rank = process->rank,
+			.pid = process->pid,
+			.ended = process->ended,
+			.calls = (double)(process->call_count + process->gap.call_count),
+			.lost_records = process->lost_records};
+	}
+}
+
+void recent_settle(struct recent *recent)
+{
+	recent->ended = true;
+	for (size_t i = 0; i < recent->process_count; i++)
+		recent->ended &= recent->processes[i].ended;
+	find_means(recent);
+	find_slowest(recent);
+}
+
 void recent_find(struct run *run, int64_t now_ns, struct recent *recent)
 {
 	struct analysis *analysis = &run->analysis;
-	const struct timeline *timeline = &analysis->timeline;
+	struct timeline *timeline = &analysis->timeline;
 
-	*recent = (struct recent){.run = run, .worker_count = analysis->is_whole ? 0 : analysis->worker_count, .ended = true};
+	*recent = (struct recent){.source = RECENT_TRACES,
+		.run = run,
+		.label = run->label,
+		.arena = &timeline->arena,
+		.worker_count = analysis->is_whole ? 0 : analysis->worker_count,
+		.samples = analysis_samples(analysis),
+		.device_bytes = device_memory(analysis).bytes,
+		.hook_share = hook_share(timeline)};
+	find_processes(recent, timeline);
 	recent->workers = mem_alloc(recent->worker_count, sizeof(*recent->workers));
 	for (size_t i = 0; i < recent->worker_count; i++)
-		find_worker(analysis, i, &recent->workers[i]);
-	find_means(recent);
-	find_slowest(recent);
-	recent->samples = analysis_samples(analysis);
+		find_worker(recent, analysis, i);
+	recent_settle(recent);
 	if (!(recent->samples > 0))
 		recent->samples = NAN;
-	for (size_t i = 0; i < timeline->process_count; i++)
-		recent->ended &= timeline->processes[i].ended;
 	recent->quiet_ns = recent->ended ? NAN : quiet_time(timeline, now_ns);
+}
+
+void recent_conclude(struct recent *recent, struct summaries *job)
+{
+	if (recent->source == RECENT_PAGES)
+		return;
+	recent->findings = mem_alloc(1, sizeof(*recent->findings));
+	if (job)
+		summaries_findings(job, recent->findings);
+	else
+		findings_find(&recent->run->analysis, recent->findings);
+}
+
+size_t recent_straggler(const struct recent *recent)
+{
+	for (size_t i = 0; recent->findings && i < recent->findings->count; i++)
+		if (recent->findings->items[i].kind == FINDING_STRAGGLER)
+			return recent->findings->items[i].worker;
+	return SIZE_MAX;
 }
 
 void recent_free(struct recent *recent)
 {
+	if (recent->findings)
+		findings_free(recent->findings);
+	free(recent->findings);
 	free(recent->workers);
+	free(recent->processes);
+	arena_free(&recent->own);
 }
 
 double recent_layer(const struct recent_worker *worker, size_t layer, enum phase_layer_column column)
@@ -233,7 +338,7 @@ const struct layer *recent_slowest_layer(const struct recent *recent, double *ab
 	const struct recent_worker *slowest;
 
 	*above_ns = 0;
-	if (recent->worker_count == 0)
+	if (recent->worker_count == 0 || !recent->workers[recent->slowest].worker)
 		return NULL;
 	slowest = &recent->workers[recent->slowest];
 	for (size_t layer = 0; layer < slowest->worker->layers.count; layer++) {
