@@ -4,6 +4,7 @@
 #include "analyses/load_imbalance.h"
 #include "analyses/replay/whatif.h"
 #include "cmd_common.h"
+#include "cmd_summaries.h"
 
 #include <math.h>
 
@@ -62,17 +63,6 @@ static void cause_table(struct print_table *table, struct analysis *analysis, co
 			print_number(table, factor, cause->factor);
 		print_word(table, evidence, cause->evidence);
 	}
-}
-
-static void print_stragglers(struct finding_list *findings, FILE *out)
-{
-	size_t count = 0;
-
-	fputs("\nStragglers\n", out);
-	for (int kind = FINDING_STRAGGLER; kind <= FINDING_IMBALANCE; kind++)
-		count += findings_print_kind(findings, (enum finding_kind)kind, out);
-	if (count == 0)
-		print_paragraph("No straggler: no rank's lateness costs 1% of a step.", 2, out);
 }
 
 /* `object` NULL: as text or CSV. Of the causes text has sentences instead. */
@@ -157,7 +147,7 @@ static void print_run(struct run *run, const struct cmd_options *options, cJSON 
 		cJSON_AddItemToArray(list, object);
 	}
 	if (options->form == PRINT_TEXT && analysis->worker_count > 1)
-		print_stragglers(&findings, out);
+		findings_print_stragglers(&findings, out);
 	if (options->form == PRINT_TEXT && findings.job) {
 		fputc('\n', out);
 		print_paragraph(
@@ -181,6 +171,8 @@ static int run(int argument_count, char **arguments)
 			command_unhandled(&cmd_balance, option);
 	if (optind >= argument_count)
 		cmd_usage(&cmd_balance, "no run given");
+	if (cmd_are_summaries(arguments + optind, (size_t)(argument_count - optind)))
+		return cmd_summaries_balance(arguments + optind, (size_t)(argument_count - optind), how.form);
 	runs = cmd_read_runs(&how, arguments + optind, (size_t)(argument_count - optind), &run_count);
 	if (how.form == PRINT_JSON) {
 		object = cJSON_CreateObject();

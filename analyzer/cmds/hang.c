@@ -3,6 +3,7 @@
 #include "analyses/hang/hang.h"
 #include "analyses/hang/hang_flight.h"
 #include "base/table.h"
+#include "cmd_summaries.h"
 #include "hang_flight.h"
 #include "trace/dump.h"
 
@@ -354,6 +355,8 @@ static int run(int argument_count, char **arguments)
 		status = hang_flight_run(arguments + optind, (size_t)(argument_count - optind), form, &found);
 		return (fails || by_strength) && found && status == 0 ? HUNG + by_strength : status;
 	}
+	if (cmd_are_summaries(arguments + optind, (size_t)(argument_count - optind)))
+		return cmd_summaries_hang(arguments + optind, (size_t)(argument_count - optind), form);
 	hang_read(&hang, arguments + optind, (size_t)(argument_count - optind));
 	status = hang.rank_count == 0 || hang.unread > 0;
 	if (hang.rank_count > 0) {

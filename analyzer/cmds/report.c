@@ -1,27 +1,10 @@
 /* pmanalyze report: the phases of an iteration, of one run or of several side by side. */
 #include "cmd_common.h"
+#include "cmd_summaries.h"
 #include "output/report.h"
 #include "output/report_summary.h"
 
 #include <err.h>
-
-/* Ends the program if only some are. */
-static bool are_summaries(char **paths, size_t path_count)
-{
-	size_t count = 0;
-	const char *first = NULL, *other = NULL;
-
-	for (size_t i = 0; i < path_count; i++)
-		if (summary_looks(paths[i])) {
-			first = count++ ? first : paths[i];
-		} else {
-			other = paths[i];
-		}
-	if (count > 0 && count < path_count)
-		errx(2, "%s is or contains summaries, %s does not: they cannot be combined in one report",
-			first, other);
-	return count > 0;
-}
 
 static int report_job(const struct cmd_options *how, char **paths, size_t path_count)
 {
@@ -75,7 +58,7 @@ static int run(int argument_count, char **arguments)
 	}
 	if (optind >= argument_count)
 		cmd_usage(&cmd_report, "no run given");
-	if (are_summaries(arguments + optind, (size_t)(argument_count - optind)))
+	if (cmd_are_summaries(arguments + optind, (size_t)(argument_count - optind)))
 		return report_job(&how, arguments + optind, (size_t)(argument_count - optind));
 	if (how.iterations && how.form != PRINT_CSV)
 		cmd_usage(&cmd_report, "--iterations needs --csv");

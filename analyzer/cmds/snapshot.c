@@ -1,5 +1,6 @@
 /* Reading a run as it is now: see snapshot.h. */
 #include "snapshot.h"
+#include "cmd_summaries.h"
 #include "live.h"
 
 #include <err.h>
@@ -69,7 +70,7 @@ struct snapshot *snapshot_read(struct snapshot_source *source)
 	struct snapshot *snapshot = mem_alloc(1, sizeof(*snapshot));
 	const double begin_s = live_now_s();
 
-	if (summary_looks(source->paths[0])) {
+	if (cmd_are_summaries(source->paths, source->path_count)) {
 		read_summaries(snapshot, source);
 	} else if (is_by_pages(source)) {
 		source->label =
