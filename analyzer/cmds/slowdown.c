@@ -280,7 +280,7 @@ static void warn_of_times(struct labelled *job, const struct slowdown *slowdown)
 	if (slowdown->launch_slowdown < 1 - TRUSTED)
 		labelled_warn(job,
 			"the replayed steps take %.2f× the measured time: workers are missing, or the job "
-			"waits in a different order; do not rely on these figures",
+			"waits in a different order; these figures are not reliable",
 			1 / slowdown->launch_slowdown);
 	else if (slowdown->launch_slowdown > 1 + 2 * TRUSTED)
 		labelled_warn(job, "the labels cover only %.1f%% of the step time",

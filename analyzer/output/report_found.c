@@ -87,7 +87,8 @@ static const char *source_text(const struct iteration_list *list, struct arena *
 	if (list->source != ITERATION_BY_RANGES)
 		return report_source_text(list->source);
 	return arena_format(arena, "the range '%s'%s%s%s%s", print_clean(arena, list->range),
-		list->range_domain ? " of '" : "", list->range_domain ? print_clean(arena, list->range_domain) : "",
+		list->range_domain ? " of '" : "",
+		list->range_domain ? print_clean(arena, list->range_domain) : "",
 		list->range_domain ? "'" : "",
 		list->range_agrees ? ", as by the calls alone" : ", which the calls alone do not tell");
 }
@@ -135,10 +136,9 @@ const char *report_iterations_text(const struct analysis *analysis, struct arena
 const char *report_direction_text(const struct analysis *analysis)
 {
 	if (analysis_is_communication(analysis))
-		return "Communication alone: no library computes anything, and nothing updates: a benchmark of "
-		       "collectives, or a part of a program. There are no iterations of training.";
+		return "Communication only: no computation and no update: a benchmark of collectives, or a part of a program. There are no training iterations.";
 	return analysis_is_forward_only(analysis)
-		       ? "Forward only: nothing goes backward and nothing updates: inference, or a part of training."
+		       ? "Forward only: no backward pass and no update: inference, or a part of training."
 		       : "";
 }
 
@@ -234,7 +234,8 @@ void report_found_json(const struct analysis *analysis, cJSON *object)
 		object, "found_by", report_source_key(analysis->workers[0].iterations.source));
 	if (analysis->workers[0].iterations.range) {
 		cJSON_AddStringToObject(object, "iteration_range", analysis->workers[0].iterations.range);
-		cJSON_AddBoolToObject(object, "iteration_range_agrees", analysis->workers[0].iterations.range_agrees);
+		cJSON_AddBoolToObject(
+			object, "iteration_range_agrees", analysis->workers[0].iterations.range_agrees);
 	}
 	if (analysis->is_whole)
 		cJSON_AddNullToObject(object, "confidence");

@@ -169,7 +169,7 @@ static const char *longest_text(struct arena *arena, const struct pace_steps *st
 static const char *slow_text(struct arena *arena, const struct pace_steps *steps, bool sampled)
 {
 	if (steps->slow == SIZE_MAX)
-		return "Many take over 1.5 times that, as where an evaluation lies in between.";
+		return "Many take over 1.5 times that, as with an evaluation in between.";
 	if (steps->slow == 0)
 		return "None takes over 1.5 times that.";
 	return arena_format(arena, "%zu take%s over 1.5 times that, which adds %.1f%% to the time: %s%s.%s",
@@ -357,7 +357,7 @@ static const char *scaled_text(struct arena *arena, const struct analysis *analy
 
 	return scale == 1
 		       ? ""
-		       : arena_format(arena, " Of steps with device times x %g: more of a GPU's own.", scale);
+		       : arena_format(arena, " Device times are x %g: of a step on the GPU itself the share is larger.", scale);
 }
 
 static const char *cost_of_step(struct arena *arena, const struct recording_cost *cost, bool whole)

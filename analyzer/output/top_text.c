@@ -119,8 +119,7 @@ static bool print_iteration(struct arena *arena, double count, double per_second
 	else
 		fprintf(out, "Iteration %.0f", count);
 	if (isnan(iteration_ns)) {
-		fputs("; where they begin is not sure on some ranks, so there are no times (pmanalyze report)\n",
-			out);
+		fputs("; their boundaries are uncertain, so there are no times (pmanalyze report)\n", out);
 		return false;
 	}
 	fprintf(out, ", %.4g a second; each %s%s\n", per_second, print_time(arena, iteration_ns),
@@ -169,7 +168,7 @@ static void print_state(const struct recent *recent, FILE *out)
 		fprintf(out, ", last record %.0f s ago", recent->quiet_ns / 1e9);
 	putc('\n', out);
 	if (recent->quiet_ns > QUIET_NS && !(recent->quiet_ns < QUIET_ITERATIONS * recent->iteration_ns))
-		fprintf(out, "It stands still, or was killed: pmanalyze hang says why.\n");
+		fprintf(out, "It has stopped or was killed: pmanalyze hang says why.\n");
 }
 
 /* By kernels' time, or of one worker the layer that takes longest: what no conclusion is needed for. */

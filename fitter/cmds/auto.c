@@ -106,10 +106,9 @@ static void say_inside(struct answer *answer, const struct committee *c)
 
 	add_error(answer, "inside", error, NAN);
 	sentences_add(&answer->sentences,
-		"Between the measured configurations (%g to %g GPUs, %g to %g nodes, %g to %g samples on each): %s, because "
-		"runs left out at random were missed by %.1f%% on average%s.",
-		c->least.gpus, c->greatest.gpus, c->least.nodes, c->greatest.nodes, c->least.batch,
-		c->greatest.batch, verdict(error), 100 * error,
+		"Between the measured configurations (%s): %s, because runs left out at random were missed by %.1f%% on "
+		"average%s.",
+		committee_extent(c, &answer->arena), verdict(error), 100 * error,
 		c->count < COMMITTEE_TELLING
 			? arena_format(&answer->arena,
 				  "; %zu configurations are too few to see whether intervals hold 95%%",
@@ -158,8 +157,8 @@ static void say_limits(struct answer *answer, const struct committee *c)
 		without += step->levels[i].why != NULL;
 	sentences_add(&answer->sentences,
 		"Not answered: another GPU, cluster or network than those measured%s%s%s.",
-		!c->has_regime[2] ? "; several nodes, of which no row tells" : "",
-		!c->has_regime[1] ? "; several GPUs of a node, of which no row tells" : "",
+		!c->has_regime[2] ? "; several nodes: no row has them" : "",
+		!c->has_regime[1] ? "; several GPUs of a node: no row has them" : "",
 		without ? arena_format(&answer->arena, "; %zu level%s with too few rows", without,
 				  pm_text_plural(without))
 			: "");

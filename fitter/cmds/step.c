@@ -176,10 +176,8 @@ static void say_extent(const struct step_level *level, struct sentences *said)
 	if (level->why)
 		sentences_add(said, "%sno model: %s", name, level->why);
 	else
-		sentences_add(said,
-			"%s%zu rows of %zu configurations: %g to %g GPUs on %g to %g nodes, %g to %g samples on each",
-			name, level->row_count, c->count, c->least.gpus, c->greatest.gpus, c->least.nodes,
-			c->greatest.nodes, c->least.batch, c->greatest.batch);
+		sentences_add(said, "%s%zu rows of %zu configurations: %s", name, level->row_count, c->count,
+			committee_extent(c, said->arena));
 }
 
 static void say_warnings(const struct committee *c, struct sentences *said)

@@ -277,7 +277,7 @@ static void say_basis(struct answer *a)
 	else
 		sentences_add(&a->said,
 			"Basis: layers of %zu other GPU%s and the data sheet's rates of %s alone: nothing of it was "
-			"measured. A few measured layers, with their times, make it surer.",
+			"measured. A few measured layers of it would narrow the answer.",
 			t->known_count, pm_text_plural(t->known_count), to);
 	if (t->known_count == 1)
 		sentences_add(&a->said,

@@ -23,7 +23,7 @@ static const char *how_many(const struct advice_print *p, struct arena *arena)
 
 	if (a->quickest != a->pays)
 		text = arena_format(arena,
-			"%s More are quicker still and do not pay: with %zu (%s) %.6g samples/s, limited by %s.",
+			"%s Faster, but not worth the cost: %zu (%s) %.6g samples/s, limited by %s.",
 			text, a->quickest->gpus, strategy_names[a->quickest->best->name],
 			a->quickest->best->rate, advice_limits[a->quickest->best->limit]);
 	if (a->pays->efficiency < AS_CHEAP * a->cheapest->efficiency)
@@ -67,8 +67,7 @@ static const char *tie(const struct advice_row *row, struct arena *arena)
 	if (!names)
 		return NULL;
 	return arena_format(arena,
-		"%s; a tie with %s: predicted within %.1f%% of each other, and by what such predictions missed modelled runs "
-		"which is the quicker is known beyond %.1f%%.",
+		"%s; a tie with %s: predicted within %.1f%% of each other; such predictions show which is faster only above a difference of %.1f%%.",
 		strategy_names[row->best->name], names, 100 * farthest, 100 * missed);
 }
 
@@ -83,8 +82,7 @@ static const char *which(const struct advice_print *p, struct arena *arena)
 		name = arena_format(arena, "%s (%s)", name, workers);
 	if (!row->second && row->gpus > 1 && advice_is_outside(p->advice))
 		return arena_format(arena,
-			"%s; pipelines are not considered, as %.0f%% of the iteration is neither in layers nor "
-			"input, and how a pipeline divides that is not known.",
+			"%s; pipelines are not considered: %.0f%% of the iteration is neither in layers nor input, and how a pipeline would divide it is unknown.",
 			name, 100 * (p->advice->run.other - p->advice->run.input) / p->advice->run.iteration);
 	if (!row->second)
 		return arena_format(arena, "%s%s.", name,
@@ -95,8 +93,8 @@ static const char *which(const struct advice_print *p, struct arena *arena)
 		return tied;
 	if (advice_is_close(row))
 		return arena_format(arena,
-			"%s; %s, predicted %.2f× its time, may be as quick: the ranges have times in common.",
-			name, strategy_names[row->second->name], row->second->time / row->best->time);
+			"%s; %s, predicted %.2f× its time, may be as fast: the ranges overlap.", name,
+			strategy_names[row->second->name], row->second->time / row->best->time);
 	return arena_format(arena, "%s; the next, %s, takes %.2f× its time.", name,
 		strategy_names[row->second->name], row->second->time / row->best->time);
 }
@@ -222,7 +220,8 @@ static const char *nothing_fits(const struct advice_print *p, struct arena *aren
 		a->cluster->memory / GIB);
 	if (untried)
 		text = arena_format(arena,
-			"%s What fits is not recommended, as no run was held against it: %s.", text, untried);
+			"%s What fits is not recommended, as it was not validated against a run: %s.", text,
+			untried);
 	if (nearest)
 		text = arena_format(arena, "%s Nearest: %s on %zu GPU%s needs %.3g GiB.", text,
 			strategy_names[nearest->name], gpus, pm_text_plural(gpus),
@@ -400,9 +399,9 @@ void advice_assumptions(const struct advice_print *p, struct arena *arena, const
 	else
 		sentences[count++] = arena_format(
 			arena, "Batch: %g samples on each GPU, so that the whole batch grows.", a->run.batch);
-	sentences[count++] = arena_format(arena,
-		"Per-GPU overhead outside layers: %s of an iteration (%.1f%%).",
-		print_time(arena, a->run.other), 100 * a->run.other / a->run.iteration);
+	sentences[count++] =
+		arena_format(arena, "Per-GPU overhead outside layers: %s of an iteration (%.1f%%).",
+			print_time(arena, a->run.other), 100 * a->run.other / a->run.iteration);
 	sentences[count++] = layers(a, arena);
 	sentences[count++] = held(a, arena);
 	if (a->net.is_torch)

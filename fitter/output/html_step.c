@@ -113,7 +113,7 @@ static void page_free(struct page_level *page)
 	arena_free(&page->arena);
 }
 
-static void put_lead(const struct page_level *page, FILE *out)
+static void put_lead(struct page_level *page, FILE *out)
 {
 	const struct committee *c = &page->level->committee;
 	const struct left_out *left_out = &page->left_out[LEFT_OUT_CONFIGURATION];
@@ -136,10 +136,8 @@ static void put_lead(const struct page_level *page, FILE *out)
 		fputs("<div class=\"lead\">Too few configurations to leave any out: how far predictions are off is not "
 		      "known.</div>\n",
 			out);
-	fprintf(out,
-		"<p class=\"dim\">%zu rows of %zu configurations: %g to %g GPUs on %g to %g nodes, %g to %g samples on each; times in ",
-		page->level->row_count, c->count, c->least.gpus, c->greatest.gpus, c->least.nodes,
-		c->greatest.nodes, c->least.batch, c->greatest.batch);
+	fprintf(out, "<p class=\"dim\">%zu rows of %zu configurations: %s; times in ", page->level->row_count,
+		c->count, committee_extent(c, &page->arena));
 	html_text(unit_text(page), out);
 	fputs(".</p>\n", out);
 }

@@ -345,6 +345,24 @@ void committee_restore(struct committee *committee)
 			&committee->candidates[c], committee->points, committee->times, committee->count);
 }
 
+/* "1 to 8 GPUs", "1 node". */
+static const char *range_of(struct arena *arena, double least, double greatest, const char *noun)
+{
+	if (least == greatest)
+		return arena_format(arena, "%g %s%s", least, noun, least == 1 ? "" : "s");
+	return arena_format(arena, "%g to %g %ss", least, greatest, noun);
+}
+
+const char *committee_extent(const struct committee *committee, struct arena *arena)
+{
+	const struct form_point *least = &committee->least, *greatest = &committee->greatest;
+
+	return arena_format(arena, "%s on %s, %s on each",
+		range_of(arena, least->gpus, greatest->gpus, "GPU"),
+		range_of(arena, least->nodes, greatest->nodes, "node"),
+		range_of(arena, least->batch, greatest->batch, "sample"));
+}
+
 void committee_free(struct committee *committee)
 {
 	for (size_t c = 0; c < committee->candidate_count; c++)

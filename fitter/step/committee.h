@@ -22,6 +22,7 @@
 #define COMMITTEE_H
 
 #include "residual.h"
+#include "base/memory.h"
 
 #include <stdbool.h>
 
@@ -106,6 +107,9 @@ struct committee_answer {
 /* 0, or why these rows do not suffice: a sentence. committee_free in either case. */
 const char *committee_fit(struct committee *committee, const struct committee_row *rows, size_t count);
 void committee_free(struct committee *committee);
+
+/* "1 to 8 GPUs on 1 node, 4 to 32 samples on each": what was measured. */
+const char *committee_extent(const struct committee *committee, struct arena *arena);
 
 void committee_predict(const struct committee *committee, const struct form_point *point, double confidence,
 	struct committee_answer *answer);

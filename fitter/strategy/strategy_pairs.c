@@ -322,7 +322,7 @@ static const char *mark(struct iteration *it)
 		if (net->layers[i].divide != STRATEGY_ROWS)
 			continue;
 		if (!mark_pair(it, from, i))
-			return "the products of a block are not called one behind the other";
+			return "the products of a block are not called one after the other";
 		from = i + 1;
 	}
 	for (size_t i = 0; i < it->count; i++) {

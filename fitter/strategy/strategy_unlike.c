@@ -139,7 +139,7 @@ int strategy_choose_fewer(const struct strategy_net *net, const struct strategy_
 			try_fewer(net, cluster, how, sorted, count, f);
 	}
 	if (status == 0 && !choice->possible && cluster->workers > 2)
-		choice->why = "no two or more are quicker than the others and can hold their share";
+		choice->why = "no two or more are faster than the others and have room for their share";
 	free(f);
 	free(sorted);
 	return status;

@@ -146,19 +146,19 @@ static void read_program(void *executable, struct program *p)
 	p->code = memory;
 	if (call(EXECUTABLE_OPTIMIZED_PROGRAM, &ask) && p->code_bytes <= code_bytes &&
 		!pmh_hlo_record(memory, p->code_bytes, is_wrapped, memory + scratch_at))
-		say("a program of XLA's is not in a form that is known: its instructions are not recorded");
+		say("an XLA program has an unknown format: its instructions are not recorded");
 	syscall(SYS_munmap, memory, all_bytes + 8);
 }
 
 static bool is_wanted(const struct program *p)
 {
 	if (!is_format(p, "hlo_with_config") && !is_format(p, "hlo")) {
-		say("programs of XLA's are in a format that is not known: their instructions are not recorded");
+		say("XLA's programs have an unknown format: their instructions are not recorded");
 		return false;
 	}
 	if (p->code_bytes > PROGRAM_MOST ||
 		atomic_fetch_add(&bytes_read, p->code_bytes) + p->code_bytes > PROGRAMS_MOST) {
-		say("programs of XLA's are too large: not all of their instructions are recorded");
+		say("XLA's programs are too large: not all of their instructions are recorded");
 		return false;
 	}
 	return p->code_bytes > 0;

@@ -97,7 +97,7 @@ static uint16_t own_thread(struct pmh_thread *self)
 	return self->ranges.thread;
 }
 
-static const char unlike[] = "operators are not recorded: what is read of them is not what it should be";
+static const char unlike[] = "operators are not recorded: the values read are not as expected";
 
 static void say(const char *what)
 {
@@ -335,7 +335,7 @@ static void say_state(void)
 		say(unlike);
 	else
 		say(at.is_known ? "operators are recorded"
-				: "operators are recorded if they are found to be as those of other versions");
+				: "operators are recorded if they have the layout of other versions");
 }
 
 /* Operators and nodes. Under the lock. */

@@ -158,7 +158,7 @@ static void make_default(struct pmrun_options *o)
 	if (o->launched) {
 		if (!pmrun_launched_job(job, sizeof job))
 			errx(125,
-				"the launcher gives the job no name that its ranks have in common: name their folder with -o");
+				"the launcher gives the ranks no common job name: name their folder with -o");
 		if (asprintf(&o->output, "run.%s.%s", base, job) < 0)
 			errx(125, "out of memory");
 		make_named(o);

@@ -103,7 +103,7 @@ static const char *find_python(struct process *process)
 			elf_close(&file);
 		}
 	fclose(maps);
-	return found ? NULL : "it is no Python program, or its interpreter is built otherwise";
+	return found ? NULL : "it is not a Python program, or its interpreter has an unknown layout";
 }
 
 /* Py_Version has the major number in its highest byte, then the minor. */

@@ -224,7 +224,7 @@ static void check_gate(void)
 	gate(&scene, found.device.change - 0.02, COMPARE_GATE_DEVICE, SLOWER_YES, "in layer conv2");
 	gate(&scene, found.device.change + 0.1, COMPARE_GATE_DEVICE, SLOWER_NO, "passes: not slower");
 	gate(&scene, found.device.change + 0.0001, COMPARE_GATE_DEVICE, SLOWER_UNDECIDED,
-		"neither shown nor excluded");
+		"neither show nor rule out");
 	close_scene(&scene);
 
 	options[1].slow = 0.5;

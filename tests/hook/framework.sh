@@ -42,8 +42,8 @@ check() {
 }
 check nest known '2.11, operators are recorded$'
 check counters known '2.11, operators are recorded$'
-check moved known '2.11, operators are not recorded: what is read'
-check moved new '9.1, operators are not recorded: what is read'
+check moved known '2.11, operators are not recorded: the values read'
+check moved new '9.1, operators are not recorded: the values read'
 check moved none 'of unknown version, operators are not recorded'
 check unknown new '9.1, operators are recorded if'
 check unknown none 'of unknown version, operators are recorded if'

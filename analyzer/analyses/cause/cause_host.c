@@ -252,7 +252,7 @@ static const char *source_text(struct cause_search *search, double cost_ns)
 			arena, "; %.0f%% of the reading is from %s", 100 * source.share, source.name);
 	if (!search->own_calls || !is_unseen(search, cost_ns))
 		return "";
-	return arena_format(arena, "; no reading is seen in most of it: %s of it the host is in no call%s",
+	return arena_format(arena, "; the trace shows no reading in most of it: for %s of it the host is in no call%s",
 		time_text(search, search->own_calls->outside.lead_ns),
 		mostly_text(search, outside_place(search)));
 }

@@ -191,8 +191,7 @@ const char *compare_gate_verdict(
 		return arena_format(arena, "%s passes: not slower than %s by more than %.3g%%: %s.%s", other,
 			base, percent, both, host_text(arena, gate));
 	return arena_format(arena,
-		"%s is undecided: whether it is slower than %s by more than %.3g%% is neither shown nor "
-		"excluded: %s.%s %s",
+		"%s is undecided: the data neither show nor rule out that it is slower than %s by more than %.3g%%: %s.%s %s",
 		other, base, percent, both, host_text(arena, gate), remedy(arena, gate));
 }
 

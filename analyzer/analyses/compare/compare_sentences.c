@@ -81,7 +81,7 @@ static void say_iteration(struct words *words, const struct compare_row *row)
 	case COMPARE_UNDECIDED:
 		say(words,
 			FORMAT(words,
-				"Not decided whether %s is faster or slower than %s: %s and %s %s, a "
+				"Inconclusive whether %s is faster or slower than %s: %s and %s %s, a "
 				"difference of %s (%s)%s",
 				words->other, words->base, time_text(words, row->other),
 				time_text(words, row->base), unit_name(words), signed_time(words, difference),

@@ -54,16 +54,16 @@ static const struct within {
 	const char *subject, *title, *text, *advice;
 } withins[] = {
 	{LAYER_RULE_UNUSED, "a step's evaluation", "Evaluation",
-		"The model is gone through, and nothing goes back through what that makes",
+		"The model runs forward and no backward pass follows",
 		"evaluate less often, and without gradients"},
 	{LAYER_RULE_FROZEN, "a step's frozen forward",
 		"Forward work without gradients, of modules that are not trained,",
-		"PyTorch says that no gradients are recorded there, and none go to these modules: a teacher, or a frozen part",
-		"compute its results once and keep them, where its inputs come again; lower precision, as nothing goes back through it"},
+		"PyTorch records no gradients there, and these modules are not trained: a teacher, or a frozen part",
+		"compute its results once and cache them where its inputs repeat; use lower precision, as it needs no gradients"},
 	{LAYER_RULE_NO_GRADIENTS, "a step's forward without gradients",
 		"Forward work without gradients, of modules that are trained too,",
-		"PyTorch says that no gradients are recorded there, but they are elsewhere in the step: an evaluation or a rollout",
-		"evaluate less often; a rollout in larger batches, or in lower precision"},
+		"PyTorch records no gradients there, but does elsewhere in the step: an evaluation or a rollout",
+		"if it is an evaluation: less often; if it is a rollout: larger batches, lower precision"},
 };
 
 /* How long the device of a worker works in a step for it. */
@@ -102,7 +102,7 @@ static void find_within(struct finding_list *list, const struct within *within)
 				      "%s takes %s of the devices' time in each step (%.0f%% of it)", within->title,
 				      print_time(arena, least_ns), 100 * least_ns / list->step.mean_ns),
 			      .text = arena_format(
-				      arena, "%s; it counts to \"other\", not to forward", within->text),
+				      arena, "%s; it is counted as \"other\", not as forward", within->text),
 			      .advice = within->advice,
 			      .worker = SIZE_MAX,
 			      .gain_ns = NAN,
@@ -118,12 +118,10 @@ static const struct purpose {
 		"evaluate less often or on fewer samples, without gradients and with larger batches"},
 	{{"rollout", "generate", "explore", "collect_"}, "rollout",
 		"Rollouts take %.0f%% of the time, outside of steps",
-		"more samples at once, lower precision or CUDA graphs for what is not learned from backwards; what is "
-		"learned from is not evaluated less often"},
+		"generate more samples at once, in lower precision or with CUDA graphs; a rollout cannot be made less often"},
 	{{NULL}, "forward without an update",
 		"Forward work without an update takes %.0f%% of the time, outside of steps",
-		"where it is evaluation, evaluate less often or on fewer samples; where it is a rollout that is "
-		"learned from, more samples at once and lower precision; both without gradients"},
+		"if it is an evaluation: less often or on fewer samples; if it is a rollout: more samples at once and lower precision; either without gradients"},
 };
 
 #define PURPOSES (sizeof(purposes) / sizeof(*purposes))

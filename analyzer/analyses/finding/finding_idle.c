@@ -93,7 +93,7 @@ static void add_call(struct finding_list *list, const struct host_call *call, do
 				place_words(list, call->place, call->place_share, "calls made from "),
 				count_text(list, call), print_time(arena, call->longest_ns)),
 			.advice =
-				rare ? "see what the program does in the steps that make it, and how often it needs to"
+				rare ? "check what the program does in the steps that make this call, and how often it must"
 				     : host_call_advice(call->name),
 			.worker = SIZE_MAX,
 			.gain_ns = least_ns,
@@ -335,7 +335,7 @@ static void add_communication(struct finding_list *list)
 		busy_ns += own.busy_ns / ranks;
 		wait_ns += own.wait_ns / ranks;
 	}
-	waits = absent ? "waiting for ranks without a trace is part of it, and how much is unknown"
+	waits = absent ? "it includes waiting for ranks without a trace; how much is unknown"
 		: sends && wait_ns > 0
 			? arena_format(arena, "%s of that waits for the partner, in the pipeline's bubble",
 				  print_time(arena, wait_ns))

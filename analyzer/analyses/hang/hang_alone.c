@@ -155,5 +155,5 @@ void hang_find_alone(struct hang *hang, int64_t patience_ns)
 			return;
 		}
 	hang_conclude(
-		hang, HANG_IS_UNKNOWN, HANG_OPEN, "Nothing has gone on for some time; why is not known.");
+		hang, HANG_IS_UNKNOWN, HANG_OPEN, "No progress for some time; the cause is unknown.");
 }

@@ -171,7 +171,7 @@ static void add_idle(struct summaries *job, struct finding_list *list)
 	if (job->worker_count > 1)
 		finding_add_idle(list, FINDING_COMMUNICATION, absent ? FINDING_WEAK : finding_measured(list),
 			NULL,
-			absent ? "Waiting for other ranks may be part of it, and how much is unknown"
+			absent ? "It may include waiting for other ranks; how much is unknown"
 			       : "Waiting for the last rank, as sampled, is not counted",
 			NULL, least_of(job, PHASE_COMMUNICATION, true));
 }
