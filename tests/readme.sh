@@ -31,7 +31,7 @@ sentences='^ *\(Step\|Equation\|Communication\|Balance\|Recording overhead\):'
 [ "$(grep -c "$sentences" session.masked)" = "$(grep -c "$sentences" output.masked)" ] || complain "other sentences"
 for text in session output; do
 	# what is found on a machine without a model of time, and its numbered findings, differ too
-	awk '/^ *(Step|Equation|Communication|Balance|Recording)|^First finding|^(How|Which|What|Links|Memory|Batch|Besides|Such) |^(Memory|Batch): |^- [A-Z]|^N [a-z0-9 ]*[A-Za-z]/ { sentence = 1; next } /^[$A-Z]/ { sentence = 0 } !sentence' \
+	awk '/^ *(Step|Equation|Communication|Balance|Recording)|^First finding|^(Cause|Where it shows|Layers with|Waiting for|Load imbalance|Iteration:|Replay)|^run[.a-z]* is N slower|^(How|Which|What|Links|Memory|Batch|Besides|Such) |^(Memory|Batch): |^- [A-Z]|^N [a-z0-9 ]*[A-Za-z]/ { sentence = 1; next } /^[$A-Z]/ { sentence = 0 } !sentence' \
 		$text.masked >$text.tables
 done
 diff session.tables output.tables || complain "the session prints something else"

@@ -213,7 +213,7 @@ static void print_about(const struct shown *shown, FILE *out)
 	print_paragraph(
 		arena_format(arena,
 			"Iteration: %s measured, %s replayed (%+.2f%%), over %zu of %zu iterations; "
-			"measured times contradict %zu of %zu dependencies, %zu are left out.",
+			"measured times contradict %zu of %zu dependencies, %zu left out.",
 			print_time(arena, critical->measured_ns), print_time(arena, critical->replayed_ns),
 			(critical->replayed_ns / critical->measured_ns - 1) * 100, critical->iteration_count,
 			replay_iterations(shown->analysis), job->negative_count, job->replay.edge_count,

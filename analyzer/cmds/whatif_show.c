@@ -163,12 +163,13 @@ static void print_about(struct analysis *analysis, const struct whatif_list *lis
 		2, out);
 	print_paragraph(arena_format(arena,
 				"Replay: %zu rendezvous between ranks and %zu waits between queues%s; "
-				"measured times contradict %zu dependencies, %zu are left out.",
+				"measured times contradict %zu dependenc%s, %zu left out.",
 				list->meeting_count, list->recorded_waits + list->inferred_waits,
 				list->inferred_waits ? list->recorded_waits ? " (some inferred from timing)"
 									    : " (inferred from timing)"
 						     : "",
-				list->negative_count, list->circle_count),
+				list->negative_count, list->negative_count == 1 ? "y" : "ies",
+				list->circle_count),
 		2, out);
 	if (analysis->worker_count > 1)
 		print_paragraph(
