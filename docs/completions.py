@@ -10,7 +10,7 @@ import sys
 from man_pages import commands_of, help_of
 
 # "  -n, --ranks N   text", "  --json   text", "      --softgpu[=GPU]  text"; the text may begin in the next line
-OPTION = re.compile(r"^ +(?:(-\w), )?(--[a-z][a-z-]*)(\[?=?[A-Z][^ ]*| [A-Z][^ ]*)?(?:  +(\S.*))?$")
+OPTION = re.compile(r"^ +(?:(-\w), )?(--[a-z][a-z-]*)(\[?=?[A-Z][^ ]*| [A-Z][^ ]*| [a-z][a-z0-9]*(?:\|[a-z][a-z0-9]*)+)?(?:  +(\S.*))?$")
 
 
 class Option:
