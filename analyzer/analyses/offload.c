@@ -7,6 +7,8 @@
 	0.3 /* of the time to the device: gradients of half the size, weights that are gathered twice */
 #define SPREAD 0.5 /* likewise */
 #define MANY 4     /* copies in a step */
+#define LARGE 1e9  /* bytes in a step */
+#define ALIKE 0.01 /* of them, between steps */
 #define LEAST 0.01 /* of an iteration: results that are fetched may take as long as a small batch */
 
 enum direction { TO_DEVICE = 1, FROM_DEVICE };
@@ -26,12 +28,15 @@ static void add_copy(const struct analysis *analysis, const struct timeline_call
 {
 	const struct timeline_operation *operation = &analysis->timeline.operations[call->operation];
 	const double ns = device_ns(&analysis->timeline, call);
-	uint64_t direction = 0;
+	uint64_t direction = 0, bytes = 0;
 
 	if (analysis->timeline.functions[operation->function].kind != PM_KIND_COPY ||
 		!timeline_value(&analysis->timeline, operation, "dir", &direction))
 		return;
 	if (direction == TO_DEVICE) {
+		timeline_value(&analysis->timeline, operation, "bytes", &bytes);
+		offload->bytes += (double)bytes;
+		offload->count++;
 		offload->to_ns += ns;
 		offload->late_ns += computed ? ns : 0;
 		offload->late_count += computed;
@@ -59,13 +64,20 @@ bool offload_find(
 	const struct analysis *analysis, const struct analysis_worker *worker, struct offload *offload)
 {
 	const double count = (double)worker->used_count;
-	double step_ns;
+	double step_ns, least = INFINITY, most = 0;
 
 	*offload = (struct offload){0};
 	if (worker->used_count == 0)
 		return false;
-	for (size_t i = 0; i < worker->used_count; i++)
+	for (size_t i = 0; i < worker->used_count; i++) {
+		const double before = offload->bytes;
+
 		add_iteration(analysis, worker, worker->used[i], offload);
+		least = fmin(least, offload->bytes - before);
+		most = fmax(most, offload->bytes - before);
+	}
+	offload->bytes /= count;
+	offload->count /= count;
 	offload->to_ns /= count;
 	offload->from_ns /= count;
 	offload->late_ns /= count;
@@ -75,5 +87,6 @@ bool offload_find(
 		return false;
 	offload->returns = offload->from_ns >= fmax(LEAST * step_ns, RETURNS * offload->to_ns);
 	offload->spread = offload->late_ns >= SPREAD * offload->to_ns && offload->late_count >= MANY;
-	return offload->returns || offload->spread;
+	offload->large = worker->used_count > 1 && least >= LARGE && most - least <= ALIKE * most && offload->count >= MANY;
+	return offload->returns || offload->spread || offload->large;
 }

@@ -366,6 +366,43 @@ static void set_collective(struct attribute *attribute, const struct imported_la
 		}
 }
 
+enum gradients { GRADIENTS_UNKNOWN, GRADIENTS_RECORDED, GRADIENTS_NOT_RECORDED };
+
+/*
+ * PyTorch's own operators that are layers have numbers while gradients are recorded, of nested ones at least the
+ * outermost. Libraries' operators may have none at any time.
+ */
+static enum gradients gradients_of(const struct attribute *attribute, const struct imported_launch *launch)
+{
+	const struct imported_places *places = &attribute->places;
+	const struct imported *imported = places->imported;
+	const struct imported_place *place = imported_place_of(places, launch);
+	uint32_t span = launch->span;
+
+	if (!place || attribute->out->phase[launch->event] != PHASE_FORWARD + 1)
+		return GRADIENTS_UNKNOWN;
+	for (; span != IMPORTED_NONE; span = places->places[span].parent)
+		if (imported->spans.sequence[span] >= 0)
+			return GRADIENTS_RECORDED;
+	return place->anchor != IMPORTED_NONE && place->top != IMPORTED_NONE &&
+			       strncmp(imported->strings.items[imported->spans.name[place->top]], "aten::", 6) == 0
+		       ? GRADIENTS_NOT_RECORDED
+		       : GRADIENTS_UNKNOWN;
+}
+
+/* Where no operator of a forward pass has a number, that others have none says nothing. */
+static void find_without_gradients(struct attribute *attribute)
+{
+	const struct imported_places *places = &attribute->places;
+	bool any = false;
+
+	for (size_t i = 0; i < places->launch_count && !any; i++)
+		any = gradients_of(attribute, &places->launches[i]) == GRADIENTS_RECORDED;
+	for (size_t i = 0; i < places->launch_count && any; i++)
+		attribute->out->no_gradients[places->launches[i].event] =
+			gradients_of(attribute, &places->launches[i]) == GRADIENTS_NOT_RECORDED;
+}
+
 static void make_room(struct imported_attribution *out, const struct imported *imported)
 {
 	size_t count = imported->events.count;
@@ -376,6 +413,7 @@ static void make_room(struct imported_attribution *out, const struct imported *i
 	out->attributed_ns = mem_alloc(imported->worker_count, sizeof(*out->attributed_ns));
 	out->phase = mem_alloc(count, sizeof(*out->phase));
 	out->part = mem_alloc(count, sizeof(*out->part));
+	out->no_gradients = mem_alloc(count, sizeof(*out->no_gradients));
 	out->layer = mem_alloc(count, sizeof(*out->layer));
 	out->collective = mem_alloc(count, sizeof(*out->collective));
 }
@@ -396,6 +434,7 @@ void imported_attribute(struct imported *imported, uint32_t worker, struct impor
 		set_layer(&attribute, &attribute.places.launches[i]);
 		set_collective(&attribute, &attribute.places.launches[i]);
 	}
+	find_without_gradients(&attribute);
 	free(attribute.labels);
 	free(attribute.labelled);
 	free(attribute.pending);
@@ -410,6 +449,7 @@ void imported_attribution_free(struct imported_attribution *attribution)
 {
 	free(attribution->phase);
 	free(attribution->part);
+	free(attribution->no_gradients);
 	free(attribution->layer);
 	free(attribution->collective);
 	free(attribution->attributed_ns);

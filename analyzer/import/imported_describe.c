@@ -1,6 +1,7 @@
 /* What a device event of an imported trace stands for in our own vocabulary: see imported_build.h. */
 #include "imported_build.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Bytes of a type's element, as PyTorch and NCCL call it. */
@@ -123,6 +124,12 @@ static enum pm_kind event_kind(const struct imported *imported, uint32_t event, 
 	}
 }
 
+static void describe_copy(const struct imported *imported, uint32_t event, struct imported_operation *operation)
+{
+	operation->direction = imported_direction(imported->strings.items[operation->event]);
+	operation->bytes = strtoull(imported->strings.items[imported->events.shape[event]], NULL, 10);
+}
+
 struct imported_operation imported_describe(struct imported_build *build, uint32_t event)
 {
 	const struct imported *imported = build->imported;
@@ -135,12 +142,13 @@ struct imported_operation imported_describe(struct imported_build *build, uint32
 	operation.kind = (uint8_t)event_kind(imported, event, imported->strings.items[operation.call]);
 	operation.phase = build->join->attribution->phase[event];
 	operation.part = build->join->attribution->part[event];
+	operation.no_gradients = build->join->attribution->no_gradients[event];
 	operation.layer = build->join->attribution->layer[event];
 	if (imported->events.activity[event] == IMPORTED_LABELLED)
 		operation.call = operation.event;
 	if (imported->events.kind[event] == IMPORTED_COMMUNICATION && operation.kind != PM_KIND_READ)
 		describe_collective(build, event, &operation);
 	else if (operation.kind == PM_KIND_COPY)
-		operation.direction = imported_direction(imported->strings.items[operation.event]);
+		describe_copy(imported, event, &operation);
 	return operation;
 }

@@ -224,7 +224,7 @@ static uint64_t hash_of(const struct imported_operation *operation)
 	hash = mem_hash(hash, (uint64_t)operation->layer << 32 | operation->communicator);
 	hash = mem_hash(hash, (uint64_t)operation->kind << 32 | (uint64_t)operation->phase << 24 |
 				      (uint64_t)operation->part << 16 | (uint64_t)operation->direction << 8 |
-				      (uint64_t)operation->pairwise << 1 | operation->activity);
+				      (uint64_t)operation->no_gradients << 2 | (uint64_t)operation->pairwise << 1 | operation->activity);
 	return mem_hash(mem_hash(hash, operation->bytes), (uint32_t)operation->peer);
 }
 
@@ -232,7 +232,7 @@ static bool same(const struct imported_operation *a, const struct imported_opera
 {
 	return a->call == b->call && a->event == b->event && a->layer == b->layer &&
 	       a->communicator == b->communicator && a->kind == b->kind && a->phase == b->phase &&
-	       a->part == b->part && a->direction == b->direction && a->pairwise == b->pairwise &&
+	       a->part == b->part && a->no_gradients == b->no_gradients && a->direction == b->direction && a->pairwise == b->pairwise &&
 	       a->activity == b->activity && a->bytes == b->bytes &&
 	       a->peer == b->peer;
 }
@@ -255,7 +255,8 @@ uint32_t imported_operation(
 	*made = (struct timeline_operation){.function = function,
 		.process = dictionary->process,
 		.given_phase = operation->phase,
-		.given_part = operation->part};
+		.given_part = operation->part,
+		.given_no_gradients = operation->no_gradients};
 	made->given_layer = imported_string(dictionary, operation->layer);
 	made->values = values_of(dictionary, operation, function, &made->value_count);
 	return (uint32_t)timeline->operation_count - 1;

@@ -15,6 +15,7 @@ struct imported_operation {
 	uint32_t communicator; /* of the timeline */
 	uint8_t kind;          /* enum pm_kind */
 	uint8_t phase, part;   /* as imported_attribute says */
+	bool no_gradients;     /* likewise */
 	uint8_t direction;     /* of a copy, PM_VALUE_DIRECTION */
 	bool pairwise;         /* communication that only two ranks meet at */
 	bool activity;         /* the event itself, not its call */

@@ -233,7 +233,7 @@ static void take_device(
 		imported_find_queue(imported, 0, (int32_t)arguments.device, arguments.stream);
 	imported->events.correlation[index] = arguments.correlation;
 	imported->events.external[index] = arguments.external;
-	if (reader->wanted & IMPORTED_WANT_SHAPES)
+	if (activity != IMPORTED_KERNEL || (reader->wanted & IMPORTED_WANT_SHAPES))
 		imported->events.shape[index] = shape_of(reader, &arguments, activity);
 	imported->events.phase[index] = arguments.phase;
 	imported->events.layer[index] = arguments.layer;

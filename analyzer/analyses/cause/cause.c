@@ -1,5 +1,7 @@
 /* Who holds the others up, and why: see cause.h. Each kind of cause has its finder, in one table. */
 #include "cause_find.h"
+#include "analyses/step.h"
+#include "analyses/without_gradients.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -73,6 +75,29 @@ static const char *longer_phase(struct cause_search *search)
 		print_time(arena, own_ns), print_time(arena, peer_ns));
 }
 
+/* Forward work without gradients that no other rank has: an evaluation on one rank alone. */
+static void find_evaluation(struct cause_search *search)
+{
+	const struct analysis *analysis = search->analysis;
+	struct arena *arena = &search->list->arena;
+	double own_ns = without_gradients_of(analysis, &analysis->workers[search->worker]).without_ns;
+	double others_ns = INFINITY;
+
+	for (size_t w = 0; w < analysis->worker_count && own_ns > 0; w++)
+		if (w != search->worker)
+			others_ns = fmin(others_ns, without_gradients_of(analysis, &analysis->workers[w]).without_ns);
+	if (!(own_ns > others_ns) || !cause_matters(search, own_ns - others_ns))
+		return;
+	cause_add(search,
+		(struct cause){.kind = CAUSE_WORK,
+			.text = "an evaluation, or other forward work without gradients, on it alone",
+			.advice = "evaluate on all ranks, each a part of the samples, or beside training",
+			.cost_ns = own_ns - others_ns,
+			.factor = NAN,
+			.evidence = arena_format(arena, "forward work without gradients takes %s %s, on other ranks %s",
+				print_time(arena, own_ns), step_each(analysis->is_whole), print_time(arena, others_ns))});
+}
+
 static void find_unknown(struct cause_search *search)
 {
 	const struct balance_rank *rank = &search->balance->ranks[search->worker];
@@ -105,6 +130,7 @@ static void (*const finders[])(struct cause_search *search) = {
 	cause_find_input,
 	cause_find_host,
 	cause_find_stage,
+	find_evaluation,
 	find_unknown, /* behind all that may explain the waiting */
 	cause_find_link,
 };

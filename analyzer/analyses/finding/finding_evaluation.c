@@ -5,6 +5,7 @@
  */
 #include "finding_make.h"
 #include "analyses/why.h"
+#include "analyses/without_gradients.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -87,13 +88,16 @@ static double within_step(
 static void find_within(struct finding_list *list, const struct within *within)
 {
 	struct arena *arena = &list->arena;
-	double least_ns = INFINITY;
+	const struct analysis *analysis = list->analysis;
+	double least_ns = INFINITY, forward_ns;
 
 	for (size_t w = 0; w < list->analysis->worker_count; w++)
 		least_ns = fmin(
 			least_ns, within_step(list->analysis, &list->analysis->workers[w], within->rule));
 	if (!isfinite(least_ns) || least_ns < FINDING_LEAST * list->step.mean_ns)
 		return;
+	forward_ns =
+		least_ns + analysis_phase(analysis->workers, analysis->worker_count, PHASE_FORWARD, ANALYSIS_BUSY).mean;
 	finding_add(
 		list, (struct finding){.kind = FINDING_EVALUATION,
 			      .strength = strength_of(list),
@@ -102,11 +106,49 @@ static void find_within(struct finding_list *list, const struct within *within)
 				      "%s takes %s of the devices' time in each step (%.0f%% of it)", within->title,
 				      print_time(arena, least_ns), 100 * least_ns / list->step.mean_ns),
 			      .text = arena_format(
-				      arena, "%s; it is counted as \"other\", not as forward", within->text),
+				      arena, "%s; of forward work in all it is %.0f%%, and it is counted as \"other\"",
+				      within->text, 100 * least_ns / forward_ns),
 			      .advice = within->advice,
 			      .worker = SIZE_MAX,
 			      .gain_ns = NAN,
 			      .lost_ns = NAN});
+}
+
+/* ---- Of other profilers' traces, where the operators say it ---- */
+
+/* Of the rank that has least of it. */
+static void find_given(struct finding_list *list)
+{
+	struct arena *arena = &list->arena;
+	struct without_gradients least = {0, INFINITY};
+
+	for (size_t w = 0; w < list->analysis->worker_count; w++) {
+		const struct without_gradients own =
+			without_gradients_of(list->analysis, &list->analysis->workers[w]);
+
+		if (own.without_ns < least.without_ns)
+			least = own;
+	}
+	if (!isfinite(least.without_ns) || least.without_ns < FINDING_LEAST * list->step.mean_ns)
+		return;
+	finding_add(list,
+		(struct finding){.kind = FINDING_EVALUATION,
+			.strength = strength_of(list),
+			.subject = "a step's forward without gradients",
+			.title = arena_format(arena, "Forward work without gradients takes %.0f%% of the forward work",
+				100 * least.without_ns / least.forward_ns),
+			.text = arena_format(arena,
+				"%s of %s a step (%.0f%% of the step) are in operators without a sequence number, which "
+				"PyTorch gives where it records gradients: a teacher, a frozen part, an evaluation or a "
+				"rollout; it counts to forward, and nothing goes back through it",
+				print_time(arena, least.without_ns), print_time(arena, least.forward_ns),
+				100 * least.without_ns / list->step.mean_ns),
+			.advice =
+				"compute a teacher's results once and keep them, where its inputs come again; lower precision, as "
+				"nothing goes back through it; evaluate less often",
+			.worker = SIZE_MAX,
+			.gain_ns = NAN,
+			.lost_ns = NAN});
 }
 
 /* What forward work between iterations is for, by the names that the program has around it. */
@@ -224,5 +266,6 @@ void finding_evaluation(struct finding_list *list)
 {
 	for (size_t i = 0; i < sizeof(withins) / sizeof(*withins); i++)
 		find_within(list, &withins[i]);
+	find_given(list);
 	find_between(list);
 }

@@ -4,6 +4,7 @@
  */
 #include "finding_make.h"
 #include "analyses/host_habit.h"
+#include "analyses/without_gradients.h"
 
 #include <math.h>
 #include <string.h>
@@ -137,12 +138,31 @@ static struct finding_late say(struct finding_list *list, size_t worker, const s
 		habit ? habit->advice : NULL};
 }
 
+/* What the others wait for in an outlier may be in the step before it, which is no usual one of this rank. */
+static struct finding_late late_by_evaluation(struct finding_list *list, size_t worker, double least_ns)
+{
+	const struct analysis_worker *of = &list->analysis->workers[worker];
+	double ns = 0;
+
+	for (size_t i = 0; i < list->step.used; i++)
+		if (list->step.outlier[i])
+			ns += without_gradients_before(list->analysis, of, of->used[i]) / (double)list->step.outlier_count;
+	if (!(ns > 0 && ns >= MOSTLY * least_ns))
+		return (struct finding_late){0};
+	return (struct finding_late){ns,
+		arena_format(&list->arena,
+			"before them it has %s of forward work without gradients each, as an evaluation, which it makes alone",
+			print_time(&list->arena, ns)),
+		"evaluate on all ranks, each a part of the samples, or beside training"};
+}
+
 struct finding_late finding_late(struct finding_list *list, size_t worker, bool in_outliers, double least_ns)
 {
 	struct more more = in_outliers ? more_in_outliers(list, worker) : more_than_others(list, worker);
 
-	return more.ns > 0 && more.ns >= MOSTLY * least_ns ? say(list, worker, &more)
-							   : (struct finding_late){0};
+	if (more.ns > 0 && more.ns >= MOSTLY * least_ns)
+		return say(list, worker, &more);
+	return in_outliers ? late_by_evaluation(list, worker, least_ns) : (struct finding_late){0};
 }
 
 /* The rank that causes most of the waiting in an iteration, as far as any does. */

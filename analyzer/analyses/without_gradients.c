@@ -1,0 +1,62 @@
+#include "without_gradients.h"
+
+static double device_ns(const struct timeline *timeline, const struct timeline_call *call)
+{
+	double ns = 0;
+
+	for (uint32_t i = 0; i < call->interval_count; i++) {
+		const struct timeline_interval interval = timeline_interval(timeline, call->interval + i);
+
+		ns += (double)(interval.end_ns - interval.begin_ns);
+	}
+	return ns;
+}
+
+struct without_gradients without_gradients_in(
+	const struct analysis *analysis, const struct analysis_worker *worker, size_t iteration)
+{
+	const struct timeline *timeline = &analysis->timeline;
+	const struct iteration *item = &worker->iterations.items[iteration];
+	struct without_gradients sums = {0};
+
+	for (size_t i = item->first_call; i < item->call_end; i++) {
+		const struct timeline_call *call = TIMELINE_CALL(timeline, worker->worker->calls[i]);
+		const struct timeline_operation *operation = &timeline->operations[call->operation];
+
+		if (operation->given_phase != PHASE_FORWARD + 1)
+			continue;
+		sums.forward_ns += device_ns(timeline, call);
+		sums.without_ns += operation->given_no_gradients ? device_ns(timeline, call) : 0;
+	}
+	return sums;
+}
+
+struct without_gradients without_gradients_of(const struct analysis *analysis, const struct analysis_worker *worker)
+{
+	struct without_gradients mean = {0};
+
+	for (size_t i = 0; i < worker->used_count; i++) {
+		const struct without_gradients one = without_gradients_in(analysis, worker, worker->used[i]);
+
+		mean.forward_ns += one.forward_ns / (double)worker->used_count;
+		mean.without_ns += one.without_ns / (double)worker->used_count;
+	}
+	return mean;
+}
+
+double without_gradients_before(
+	const struct analysis *analysis, const struct analysis_worker *worker, size_t iteration)
+{
+	const struct iteration_list *list = &worker->iterations;
+	double ns = 0;
+
+	if (iteration == 0)
+		return 0;
+	ns = without_gradients_in(analysis, worker, iteration - 1).without_ns;
+	for (size_t i = 0; i < list->gap_count; i++)
+		if (list->gaps[i].kind == ITERATION_EVALUATION &&
+			list->gaps[i].begin_ns >= list->items[iteration - 1].begin_ns &&
+			list->gaps[i].end_ns <= list->items[iteration].end_ns)
+			ns += (double)(list->gaps[i].end_ns - list->gaps[i].begin_ns);
+	return ns;
+}
