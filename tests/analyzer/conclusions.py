@@ -48,6 +48,32 @@ def fetch(rank):
     rank.copy("HtoD", 200_000_000, 8000)
 
 
+def model(rank):
+    for _ in range(6):
+        rank.copy("HtoD", 500_000_000, 2500)
+
+
+def batch(rank):
+    rank.copy("HtoD", 1_200_000_000, 6000)
+
+
+def teacher(rank):
+    """Records no gradients: its operators have no numbers."""
+    for _ in range(8):
+        begin = rank.host
+        rank.kernel("ampere_sgemm_128x64_tn", 900)
+        rank.operator("aten::addmm", begin)
+
+
+def evaluate(rank):
+    """Forward, in a function that is called so."""
+    begin = rank.host
+    for _ in range(12):
+        teacher(rank)
+    rank.synchronize("aten::item")
+    rank.event("python_function", "train.py(40): evaluate", begin, rank.host - begin, 1)
+
+
 def give_back(rank):
     rank.copy("DtoH", 200_000_000, 8000)
 
@@ -59,7 +85,7 @@ PAIRS = [[0, 1], [2, 3], [4, 5], [6, 7]]
 NEVER = ["launch-bound", "CPU affinity"]
 
 # name, disturbance, what else the job has ("serve": it only goes forward, for so many requests; "head": words above the findings, in
-# this order), words of the first finding in this order, words nowhere, its strength
+# this order; "among": words of one of the findings), words of the first finding in this order, words nowhere, its strength
 CASES = [
     ("nothing", lambda rank, step: [], {}, ["Communication is not hidden"], ["Straggler", "Ranks wait"], "Strong"),
     ("allocator retries on one rank", on(1, "backward", retry), {},
@@ -100,6 +126,11 @@ CASES = [
      ["Input"], "Strong"),
     ("weights that are only read", lambda rank, step: [("layer", fetch)], {},
      ["weights or optimizer state that the host keeps (offload)", "copies back 2.000 us"], ["Input"], "Likely"),
+    ("weights that are read before the step computes", lambda rank, step: [("copied", model)], {},
+     ["weights or optimizer state that the host keeps (offload)", "3 GB in 7 copies, the same in each step"], ["Input"], "Likely"),
+    ("a large batch", lambda rank, step: [("copied", batch)], {}, ["Input: the GPUs wait for the batch"], ["offload"], "Strong"),
+    ("a teacher before the step", lambda rank, step: [("copied", teacher)], {"among": "Forward work without gradients takes 60% of the "
+     "forward work. 7.2"}, ["Communication is not hidden"], ["Evaluation"], "Strong"),
     (".item() on one rank", on(1, "forward", items), {},
      ["Straggler rank 1: the host waits for its device more often, in cudaStreamSynchronize", "aten::item", "item()) later"],
      NEVER, "Likely"),
@@ -109,6 +140,11 @@ CASES = [
     ("the links of one rank", lambda rank, step: [], {"ranks": 8, "groups": PAIRS + [[0, 2], [1, 3], [4, 6], [5, 7]],
      "network": lambda step: 100.0, "group_time": lambda group: 900.0 if 5 in group else 300.0},
      ["Slow link of rank 5", "2 communicators are slow"], NEVER + ["Straggler"], "Strong"),
+    ("an evaluation on rank 0 alone", on(0, "updated", evaluate, lambda step: step % 4 == 3), {},
+     ["of 8 iterations take over", "the other ranks wait for rank 0", "86.400 ms of forward work without gradients", "evaluate on all ranks"],
+     NEVER + ["slow input", "layer fc"], "Likely"),
+    ("an evaluation on rank 0 alone in each step", on(0, "updated", evaluate), {},
+     ["Straggler rank 0: an evaluation", "86.400 ms a step, on other ranks 0 ns"], NEVER + ["slow input", "layer fc"], "Strong"),
     ("inference, one step of which cannot be told from another", None, {"serve": 6, "head": ["Iterations: unknown", "is shown as one",
      "Forward only", "% of the recording", "no iterations are known"]},
      ["of the recording"], ["a step (", "iterations,"], "Weak"),
@@ -137,7 +173,7 @@ def in_order(text, words):
 
 
 def make(case, folder):
-    more = {key: value for key, value in case[2].items() if key not in ("serve", "head")}
+    more = {key: value for key, value in case[2].items() if key not in ("serve", "head", "among")}
     if "serve" in case[2]:
         jobs.serve(folder, case[2]["serve"], **more)
     else:
@@ -157,6 +193,8 @@ def judge(case, folder, printed):
     first = found[0] if found else ""
     missing = in_order(first, words)
     wrong = [f"{name}: no \"{missing}\" in: {first}"] if missing else []
+    if "among" in more and more["among"] not in " ".join(found):
+        wrong.append(f"{name}: no finding has \"{more['among']}\": {found}")
     missing = in_order(" ".join(result.stdout.split()), more.get("head", []))
     wrong += [f"{name}: no \"{missing}\" in its head"] if missing else []
     shares = [float(share) for line in found for share in re.findall(r"a step \((\d+\.\d)%\)", line)[:1]]
