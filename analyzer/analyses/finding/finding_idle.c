@@ -283,6 +283,33 @@ static enum exchange usual_exchange(const struct analysis *analysis)
 	return EXCHANGE_OTHER;
 }
 
+/* Of most of it: are they messages of which neither the partner is known nor when it was there? */
+static bool are_partners_unknown(const struct analysis *analysis)
+{
+	const struct timeline *timeline = &analysis->timeline;
+	bool *met = mem_alloc(timeline->call_count, sizeof(*met));
+	double unknown_ns = 0, all_ns = 0;
+	uint64_t peer;
+
+	for (size_t i = 0; i < analysis->collectives.count; i++)
+		met[analysis->collectives.items[i].call] = true;
+	for (size_t i = 0; i < timeline->call_count; i++) {
+		const struct timeline_call *call = TIMELINE_CALL(timeline, i);
+		const struct timeline_function *function = timeline_function(timeline, call);
+		double ns;
+
+		if (function->kind != PM_KIND_COMM || call->interval_count == 0)
+			continue;
+		ns = (double)(timeline_call_end(timeline, call) - timeline_interval(timeline, call->interval).begin_ns);
+		all_ns += ns;
+		if (exchange_of(function->name) == EXCHANGE_SENDS && !met[i] &&
+			!timeline_value(timeline, &timeline->operations[call->operation], "peer", &peer))
+			unknown_ns += ns;
+	}
+	free(met);
+	return unknown_ns > MOSTLY * all_ns;
+}
+
 /* NULL: what holds for any communication. Gradients are exchanged only where there is a backward pass. */
 static const char *exchange_advice(const struct analysis *analysis)
 {
@@ -325,6 +352,7 @@ static void add_communication(struct finding_list *list)
 	const struct analysis *analysis = list->analysis;
 	const double ranks = (double)analysis->worker_count;
 	struct arena *arena = &list->arena;
+	const bool unknown = are_partners_unknown(analysis);
 	bool absent = list->step.ranks < list->step.world, sends = usual_exchange(analysis) == EXCHANGE_SENDS;
 	double busy_ns = 0, wait_ns = 0;
 	const char *waits;
@@ -335,12 +363,14 @@ static void add_communication(struct finding_list *list)
 		busy_ns += own.busy_ns / ranks;
 		wait_ns += own.wait_ns / ranks;
 	}
-	waits = absent ? "it includes waiting for ranks without a trace; how much is unknown"
+	waits = unknown ? "which ranks its sends and receives meet is not in the trace, as of batched ones: it includes waiting "
+			  "for the partner, as in a pipeline's bubble; how much is unknown"
+		: absent ? "it includes waiting for ranks without a trace; how much is unknown"
 		: sends && wait_ns > 0
 			? arena_format(arena, "%s of that waits for the partner, in the pipeline's bubble",
 				  print_time(arena, wait_ns))
 			: "waiting for the last rank is not counted";
-	finding_add_idle(list, FINDING_COMMUNICATION, absent ? FINDING_WEAK : finding_measured(list), NULL,
+	finding_add_idle(list, FINDING_COMMUNICATION, absent || unknown ? FINDING_WEAK : finding_measured(list), NULL,
 		arena_format(arena, "%s %s of it; %s", list->step.whole ? "The recording has" : "A step has",
 			print_time(arena, busy_ns), waits),
 		exchange_advice(analysis), lost_ns(list, sends && wait_ns > 0));
