@@ -46,7 +46,7 @@ def compare(pmanalyze, name, run, truth):
     found = {members(int(row["start_ns"]), int(row["end_ns"])) for row in rows}
     used = {members(int(row["start_ns"]), int(row["end_ns"])) for row in rows if row["kind"] == "used"}
     report = json.loads(ask(pmanalyze, "report", "--json", run) or "{}")
-    exact, confidence = len(found & set(marked)), report.get("confidence", 0)
+    exact, confidence = len(found & set(marked)), report.get("confidence") or 0
     # some phases and layers of iterations with several updates are not followed, which the report has to say, of them alone
     warned = any("updates in an iteration" in warning for warning in report.get("warnings", []))
     right = exact == len(marked) and used <= set(marked) and warned == (name in NOT_FOLLOWED)
