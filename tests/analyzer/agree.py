@@ -71,7 +71,7 @@ def check_text(name, paths, report, place):
     texts = {command: ask(command, *paths).stdout for command in COMMANDS}
     check(ask("html", "-o", page, *paths).returncode == 0, f"{name}: html")
     with open(page, encoding="utf-8") as file:
-        texts["html"] = file.read().replace("&times;", "×")
+        texts["html"] = file.read().replace("&times;", "×").replace(" Percentages of findings", "\n\n")
     steps = {command: paragraph(text, "Step: median") for command, text in texts.items() if "Step: median" in text}
     check(len(steps) >= 3 and len(set(steps.values())) == 1, f"{name}: steps {steps}")
     world = report["step"]["world"]
