@@ -3,7 +3,7 @@
 
 static const struct command *const commands[] = {&cmd_report, &cmd_layers, &cmd_kernels, &cmd_balance,
 	&cmd_comm, &cmd_path, &cmd_whatif, &cmd_slowdown, &cmd_model, &cmd_roofline, &cmd_compare, &cmd_baseline, &cmd_html,
-	&cmd_hang, &cmd_top, &cmd_metrics, &cmd_agent, &cmd_snap, &cmd_window, &cmd_arrivals, &cmd_reduce, &cmd_dump,
+	&cmd_hang, &cmd_memory, &cmd_top, &cmd_metrics, &cmd_agent, &cmd_snap, &cmd_window, &cmd_arrivals, &cmd_reduce, &cmd_dump,
 	&cmd_export};
 
 static const struct program program = {

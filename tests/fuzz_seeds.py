@@ -64,6 +64,16 @@ rocprof = {"metadata": {"pid": 1}, "agents": [{"id": {"handle": 2}, "type": 2, "
                               "marker_api": [{"thread_id": 7, "correlation_id": {"internal": 3}, "start_timestamp": 800, "end_timestamp": 3000}]}}
 write("imported", "rocprof.json", json.dumps({"rocprofiler-sdk-tool": [rocprof]}))
 
+# PyTorch's memory snapshots
+snapshot = {"segments": [{"device": 0, "address": 4096, "total_size": 8192, "blocks": [
+    {"address": 4096, "size": 512, "state": "active_allocated", "frames": [{"filename": "a.py", "line": 3, "name": "f"}]}]}],
+            "device_traces": [[{"action": "alloc", "addr": 8192, "size": 1024, "time_us": 5, "frames": [{"filename": "/torch/nn/modules/linear.py", "line": 1, "name": "forward"}]},
+                               {"action": "free_requested", "addr": 8192, "size": 1024, "time_us": 6}, {"action": "segment_alloc", "addr": 4096, "size": 8192},
+                               {"action": "free_requested", "addr": 99, "size": 7}, {"action": "oom", "size": 1 << 33}]]}
+for protocol in (2, 4):
+    write("memory", f"pickle{protocol}", pickle.dumps(snapshot, protocol))
+write("memory", "snapshot.json", json.dumps(snapshot))
+
 # Flight Recorder: pickles of old and new protocols, and JSON
 flight = {"version": "2.10", "entries": [{"process_group": ("0", "default_pg"), "collective_seq_id": 1, "profiling_name": "nccl:all_reduce",
           "input_sizes": [[4, 3]], "input_dtypes": ["Float"], "state": "started", "is_p2p": False,

@@ -7,7 +7,7 @@
 
 extern const struct command cmd_report, cmd_layers, cmd_kernels, cmd_balance, cmd_comm, cmd_dump, cmd_window,
 	cmd_arrivals, cmd_html, cmd_export, cmd_path, cmd_whatif, cmd_model, cmd_compare, cmd_roofline,
-	cmd_reduce, cmd_slowdown, cmd_baseline, cmd_hang, cmd_top, cmd_metrics, cmd_snap, cmd_agent;
+	cmd_reduce, cmd_slowdown, cmd_baseline, cmd_hang, cmd_top, cmd_metrics, cmd_snap, cmd_agent, cmd_memory;
 
 /* Keys of options that several commands have; each says in its own row what its JSON and CSV are. */
 enum {

@@ -1,28 +1,17 @@
 /* Dumps of PyTorch's Flight Recorder: see flight_recorder.h. */
 #include "flight_recorder.h"
 #include "base/error_message.h"
-#include "base/json.h"
-#include "base/limit.h"
-#include "base/pickle.h"
-#include "base/regular_file.h"
 #include "base/text_file.h"
+#include "dump_file.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define NUMBER_MOST 9e15 /* a double holds each whole number up to it */
-
-static bool is_pickle(const struct importer_head *head)
-{
-	return head->length > 2 && (unsigned char)head->bytes[0] == 0x80 && head->bytes[1] >= 2 &&
-	       head->bytes[1] <= 5;
-}
-
 bool flight_sniff(const struct importer_head *head)
 {
 	/* A profiler's trace lists the groups, too. */
-	return (is_pickle(head) ||
+	return (dump_is_pickle(head) ||
 		       (*importer_text(head) == '{' && importer_has(head, "\"entries\"") &&
 			       !importer_has(head, "\"traceEvents\""))) &&
 	       (importer_has(head, "collective_seq_id") || importer_has(head, "pg_config") ||
@@ -34,15 +23,6 @@ bool flight_is(const char *path)
 	const struct importer *importer = importer_of_file(path);
 
 	return importer && importer->sniff == flight_sniff;
-}
-
-static int64_t number_of(const cJSON *object, const char *key, int64_t otherwise)
-{
-	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
-
-	return cJSON_IsNumber(item) && item->valuedouble >= 0 && item->valuedouble <= NUMBER_MOST * 1000
-		       ? (int64_t)item->valuedouble
-		       : otherwise;
 }
 
 static const char *keep(struct flight_dump *dump, const char *text)
@@ -72,25 +52,6 @@ static const char *list_text(struct flight_dump *dump, const cJSON *list, int de
 	return arena_format(&dump->arena, "%s]", text);
 }
 
-/* The first frame, from the inside, that is neither PyTorch's nor Python's own. */
-static const char *place_of(struct flight_dump *dump, const cJSON *frames)
-{
-	static const char *const others[] = {"/torch/", "/lib/python", "<frozen", "/dist-packages/", NULL};
-	const cJSON *frame;
-
-	cJSON_ArrayForEach (frame, frames) {
-		const char *file = text_file_word(frame, "filename");
-		bool other = *file == 0;
-
-		for (const char *const *word = others; *word; word++)
-			other = other || strstr(file, *word);
-		if (!other)
-			return arena_format(&dump->arena, "%.200s:%lld in %.80s", file,
-				(long long)number_of(frame, "line", 0), text_file_word(frame, "name"));
-	}
-	return "";
-}
-
 static enum flight_state state_of(const cJSON *entry)
 {
 	const char *state = text_file_word(entry, "state");
@@ -111,16 +72,16 @@ static void read_entry(struct flight_dump *dump, const cJSON *from)
 		.name = keep(dump, text_file_word(from, "profiling_name")),
 		.sizes = list_text(dump, cJSON_GetObjectItemCaseSensitive(from, "input_sizes"), 0),
 		.types = list_text(dump, cJSON_GetObjectItemCaseSensitive(from, "input_dtypes"), 0),
-		.place = place_of(dump, cJSON_GetObjectItemCaseSensitive(from, "frames")),
-		.created_ns = number_of(from, "time_created_ns", 0),
+		.place = dump_place(&dump->arena, cJSON_GetObjectItemCaseSensitive(from, "frames")),
+		.created_ns = dump_number(from, "time_created_ns", 0),
 		.pairwise = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(from, "is_p2p")),
 		.state = (uint8_t)state_of(from)};
 	entry->group = cJSON_IsString(name)
 			       ? keep(dump, name->valuestring)
-			       : arena_format(&dump->arena, "%lld", (long long)number_of(from, "pg_id", 0));
+			       : arena_format(&dump->arena, "%lld", (long long)dump_number(from, "pg_id", 0));
 	/* Dumps before version 2 have one number for both. */
-	entry->sequence = number_of(
-		from, entry->pairwise ? "p2p_seq_id" : "collective_seq_id", number_of(from, "seq_id", -1));
+	entry->sequence = dump_number(
+		from, entry->pairwise ? "p2p_seq_id" : "collective_seq_id", dump_number(from, "seq_id", -1));
 }
 
 /* "[0, 1, 2]", a text. */
@@ -172,33 +133,6 @@ static const char *read_root(struct flight_dump *dump, const cJSON *root)
 	return NULL;
 }
 
-static const char *read_pickle(struct flight_dump *dump, struct json *file)
-{
-	struct pickle pickle;
-	size_t bytes;
-	void *image = json_all(file, &bytes);
-	const char *wrong = file->limit ? error_message("%s", file->limit)
-					: pickle_read(&pickle, dump->path, image, bytes);
-
-	if (!wrong)
-		wrong = read_root(dump, pickle.root);
-	if (!file->limit)
-		pickle_free(&pickle);
-	free(image);
-	return wrong;
-}
-
-static const char *read_json(struct flight_dump *dump)
-{
-	cJSON *root;
-	const char *wrong = text_file_json(dump->path, &root);
-
-	if (!wrong)
-		wrong = read_root(dump, root);
-	cJSON_Delete(root);
-	return wrong;
-}
-
 /* The number at the end of its name: nccl_trace_rank_3, rank3.json. */
 static int32_t rank_of(const char *path)
 {
@@ -216,17 +150,13 @@ static int32_t rank_of(const char *path)
 const char *flight_read(struct flight_dump *dump, const char *path)
 {
 	const char *wrong;
-	struct json file;
-	int status = json_open(&file, path);
+	struct pickle value;
 
 	*dump = (struct flight_dump){.path = path, .rank = rank_of(path)};
-	if (status < 0)
-		return error_message("%s: %s", path, regular_file_trouble(status));
-	if (is_pickle(&(struct importer_head){path, file.next, (size_t)(file.end - file.next)}))
-		wrong = read_pickle(dump, &file);
-	else
-		wrong = read_json(dump);
-	json_close(&file);
+	wrong = dump_read(&value, path);
+	if (!wrong)
+		wrong = read_root(dump, value.root);
+	pickle_free(&value);
 	return wrong;
 }
 

@@ -199,6 +199,7 @@ run_case help_report 0 report --help
 run_case help_layers 0 layers --help
 run_case help_kernels 0 kernels --help
 run_case help_hang 0 hang --help
+run_case help_memory 0 memory --help
 run_case hang_killed 0 hang killed
 run_case hang_three 0 hang three
 run_case hang_wrong 1 hang cut.pmtrace text.pmtrace empty_imported
