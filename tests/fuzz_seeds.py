@@ -74,6 +74,11 @@ for protocol in (2, 4):
     write("memory", f"pickle{protocol}", pickle.dumps(snapshot, protocol))
 write("memory", "snapshot.json", json.dumps(snapshot))
 
+# NCCL Inspector's logs
+write("inspector", "log", "".join(json.dumps({"header": {"id": "0x7f", "rank": rank, "n_ranks": 2}, "metadata": {"dump_timestamp_us": 5}, "coll_perf": {
+    "coll": "AllReduce", "coll_sn": number, "coll_msg_size_bytes": 4096, "coll_exec_time_us": 7 + rank, "coll_algobw_gbs": 0.5}}) + "\n"
+    for rank in range(2) for number in range(3)))
+
 # Flight Recorder: pickles of old and new protocols, and JSON
 flight = {"version": "2.10", "entries": [{"process_group": ("0", "default_pg"), "collective_seq_id": 1, "profiling_name": "nccl:all_reduce",
           "input_sizes": [[4, 3]], "input_dtypes": ["Float"], "state": "started", "is_p2p": False,

@@ -1,7 +1,9 @@
 /* pmanalyze comm: communication by communicator and function, its bandwidths, and the last to arrive. */
 #include "cmd_common.h"
+#include "analyses/comm_inspector.h"
 #include "analyses/comm_table.h"
 
+#include <err.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -44,11 +46,30 @@ static size_t skip_of(const struct run *run, const struct cmd_options *options)
 	return analysis->worker_count ? 0 : options->skip;
 }
 
-static void print_run(struct run *run, const struct cmd_options *options, cJSON *list, FILE *out)
+static void print_tables(struct comm *comm, enum print_form form, cJSON *object, FILE *out)
 {
 	static const char *const keys[] = {"calls", "ranks"};
 	static const char *const titles[] = {
 		"Calls: bandwidths in GB/s, mean times per unit", "Ranks: mean times per unit"};
+
+	if (form == PRINT_TEXT && comm->row_count == 0)
+		fputs("No communication.\n", out);
+	for (int i = 0; i < 2; i++) {
+		struct print_table table;
+
+		print_init(&table, &comm->arena);
+		if (i == 0)
+			comm_call_table(&table, comm);
+		else
+			rank_table(&table, comm);
+		if (form != PRINT_TEXT || table.row_count > 0)
+			print_part(&table, form, object, keys[i], titles[i], i > 0 || form == PRINT_TEXT, out);
+		print_free(&table);
+	}
+}
+
+static void print_run(struct run *run, const struct cmd_options *options, cJSON *list, FILE *out)
+{
 	const struct timeline *timeline = &run->analysis.timeline;
 	struct arena *arena = &run->analysis.timeline.arena;
 	cJSON *object = list ? cJSON_CreateObject() : NULL;
@@ -61,28 +82,64 @@ static void print_run(struct run *run, const struct cmd_options *options, cJSON 
 			out);
 		run_print_device(run, out);
 	}
-	if (options->form == PRINT_TEXT && comm.row_count == 0)
-		fputs("No communication.\n", out);
 	if (object) {
 		cJSON_AddStringToObject(object, "run", print_clean(arena, run->label));
 		run_device_json(run, object);
 	}
-	for (int i = 0; i < 2; i++) {
-		struct print_table table;
-
-		print_init(&table, &comm.arena);
-		if (i == 0)
-			comm_call_table(&table, &comm);
-		else
-			rank_table(&table, &comm);
-		if (options->form != PRINT_TEXT || table.row_count > 0)
-			print_part(&table, options->form, object, keys[i], titles[i],
-				i > 0 || options->form == PRINT_TEXT, out);
-		print_free(&table);
-	}
+	print_tables(&comm, options->form, object, out);
 	if (object)
 		cJSON_AddItemToArray(list, object);
 	comm_free(&comm);
+}
+
+/* Logs of NCCL Inspector; false: one of the paths is none. */
+static bool are_logs(char **paths, size_t path_count)
+{
+	for (size_t i = 0; i < path_count; i++)
+		if (!inspector_is(paths[i]))
+			return false;
+	return true;
+}
+
+static int run_logs(char **paths, size_t path_count, const struct cmd_options *options)
+{
+	cJSON *object = options->form == PRINT_JSON ? cJSON_CreateObject() : NULL;
+	cJSON *job = object ? cJSON_CreateObject() : NULL;
+	struct inspector_log log = {0};
+	struct comm comm;
+	int status = 0;
+
+	for (size_t i = 0; i < path_count; i++) {
+		const char *wrong = inspector_read(&log, paths[i]);
+
+		if (wrong)
+			warnx("%s", wrong);
+		status |= wrong != NULL;
+	}
+	comm_inspector_find(&log, options->skip, &comm);
+	if (options->form == PRINT_TEXT) {
+		print_heading(arena_format(&comm.arena, "%s: %zu collectives of NCCL Inspector's logs",
+				      print_clean(&comm.arena, paths[0]), log.count),
+			stdout);
+		print_paragraph("The logs have no clock that ranks share: what a rank takes longer than the quickest is "
+				"waiting for that one, which came last.",
+			2, stdout);
+	}
+	if (job) {
+		cJSON_AddStringToObject(job, "run", print_clean(&comm.arena, paths[0]));
+		cJSON_AddItemToArray(cJSON_AddArrayToObject(object, "runs"), job);
+	}
+	print_tables(&comm, options->form, job, stdout);
+	if (object)
+		print_json_end(object, stdout);
+	fflush(stdout);
+	if (log.odd)
+		warnx("%zu line%s of the logs %s no collective, or break%s off", log.odd, log.odd == 1 ? "" : "s",
+			log.odd == 1 ? "is" : "are", log.odd == 1 ? "s" : "");
+	comm_free(&comm);
+	status |= log.count == 0;
+	inspector_free(&log);
+	return status;
 }
 
 static int run(int argument_count, char **arguments)
@@ -98,6 +155,8 @@ static int run(int argument_count, char **arguments)
 			command_unhandled(&cmd_comm, option);
 	if (optind >= argument_count)
 		cmd_usage(&cmd_comm, "no run given");
+	if (are_logs(arguments + optind, (size_t)(argument_count - optind)))
+		return run_logs(arguments + optind, (size_t)(argument_count - optind), &how);
 	runs = cmd_read_runs(&how, arguments + optind, (size_t)(argument_count - optind), &run_count);
 	if (how.form == PRINT_JSON) {
 		object = cJSON_CreateObject();
@@ -131,6 +190,8 @@ const struct command cmd_comm = {
 		 "Another profiler's kernels are called as the program's range around their launch "
 		 "calls them (nccl:all_to_all), which the kernel's name need not say. Collectives "
 		 "are matched over ranks by communicator, function and sequence number.\n"
+		 "Logs of NCCL Inspector (files, or a folder of them) are read too: they have no times that "
+		 "ranks share, so what a rank takes longer than the quickest is waiting for that one.\n"
 		 "\n"
 		 "  comm, n\tcommunicator, in order of first use, and its ranks\n"
 		 "  count\tunits, counted once for all ranks\n"

@@ -2,6 +2,7 @@
 #include "importer.h"
 #include "base/json.h"
 #include "flight_recorder.h"
+#include "inspector_log.h"
 #include "memory_snapshot.h"
 #include "pipeline_log.h"
 
@@ -59,6 +60,7 @@ static const struct importer importers[] = {
 		"name its folder, or the config.json beside it"},
 	{"a dump of PyTorch's Flight Recorder", no_names, flight_sniff, NULL, "pmanalyze hang reads it"},
 	{"a memory snapshot of PyTorch", no_names, memory_snapshot_sniff, NULL, "pmanalyze memory reads it"},
+	{"a log of NCCL Inspector", no_names, inspector_sniff, NULL, "pmanalyze comm reads it"},
 	{"XPlane of JAX and TensorFlow (*.xplane.pb)", xplane_names, xplane_sniff, xplane_read, NULL},
 	{"rocprofv3's JSON", json_names, rocprof_json_sniff, rocprof_json_read, NULL},
 	{"Chrome-trace JSON of PyTorch's profiler, JAX, Ascend or labelled phases", json_names, is_chrome,
