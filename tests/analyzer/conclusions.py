@@ -150,6 +150,36 @@ CASES = [
      ["of the recording"], ["a step (", "iterations,"], "Weak"),
     ("inference in which nothing repeats", None, {"serve": 1, "most": 1, "head": ["Iterations: none found, as nothing repeats",
      "is shown as one", "% of the recording", "no iterations are known"]}, ["of the recording"], ["a step (", "iterations,"], "Weak"),
+    (".item() in a step that the device fills", on(0, "forward", lambda rank: rank.synchronize("aten::item")), {"ranks": 1}, ["Input: the GPUs wait for the batch: at most 250.000 us a step (1.7%)"],
+     NEVER + ["Straggler", "blocked"], "Strong"),
+    ("a slow network", lambda rank, step: [], {"network": lambda step: 9000}, ["Communication is not hidden by computing", "overlap gradient aggregation"],
+     NEVER + ["Straggler", "slow link", "no persistent straggler"], "Strong"),
+    ("a network that stalls in every fifth step", lambda rank, step: [], {"network": lambda step: 90000 if step % 5 == 3 else 300, "steps": 22},
+     ["of 21 iterations take over 1.5×", "\"communication\" takes", "more each"], NEVER + ["Straggler", "the other ranks wait"], "Strong"),
+    ("one rank's file of four", on(1, "backward", retry), {"only": {0}}, ["Communication is not hidden by computing", "includes waiting for ranks without a trace"],
+     NEVER + ["Straggler"], "Weak"),
+    ("the blocked rank's own file", on(1, "backward", retry), {"only": {1}}, ["The host is blocked in cudaMalloc", "expandable_segments"], NEVER + ["Straggler"], "Likely"),
+    ("a slow loader on all ranks", lambda rank, step: [("load", frame(ITEM, 15000))], {}, ["The hosts pause: loading input", ITEM, "num_workers"], ["launch-bound", "CPU affinity", "Straggler"], "Strong"),
+    ("two ranks with a cause each", lambda rank, step: [("backward", retry)] if rank == 1 else [("forward", frame(COLLECT, 9000))] if rank == 2 else [], {},
+     ["Straggler rank 1: the host is blocked in", "expandable_segments"], NEVER, "Strong"),
+]
+
+# Files that are not part of this repository: environment variable of their folder, set, words of the report's findings in this order, words in
+# none of them, and how many findings there are at most (None: any).
+FILES = [
+    ("PM_REPRO", "c01-fsdp-exposed", ["1. Communication is not hidden by computing", "Strong", "gather parameters"], ["Straggler", "launch-bound"], 2),
+    ("PM_REPRO", "c03-allreduce-jitter", ["1. 3 of 19 iterations take over 1.5×", "\"communication\" takes"], ["Straggler", "launch-bound"], 3),
+    ("PM_REPRO", "c04-item-sync", ["1. The GPUs compute for 100% of a step"], ["blocked", "Launch-bound", "Straggler"], 1),
+    ("PM_REPRO", "c12-gc-rotating", ["1. Jitter: no persistent straggler", "the host is in no call", "Likely"], ["launch-bound", "slow input"], 3),
+    ("PM_REPRO", "c18-input-one-rank", ["1. Straggler rank 3: slow input", "Strong"], ["launch-bound", "CPU affinity", "Jitter"], 3),
+    ("PM_REPRO", "c21-jax-trace", ["1. Communication is not hidden by computing", "1 rank"], ["Straggler"], 2),
+    ("PM_REPRO", "c22-ascend", ["1. Communication is not hidden by computing", "1 rank"], ["Straggler"], 2),
+    ("PM_REPRO", "c27-xpu", ["1. Communication is not hidden by computing", "Strong"], ["Straggler", "launch-bound"], 3),
+    ("PM_TRACES", "bytedance-straggler-AR", ["1. Imbalance: slow worker", "dp0/pp0", "Strong"], ["stage imbalance", "Stage imbalance"], 1),
+    ("PM_TRACES", "bytedance-straggler-ST", ["1. Imbalance: stage imbalance", "stage 3, the last", "Strong"], ["slow worker"], 2),
+    ("PM_TRACES", "kineto-resnet50-v100-workers0", ["1. Input: the GPUs wait for the batch", "Strong"], ["Straggler"], None),
+    ("PM_TRACES", "hta-torchrec-a100-r0of16", ["cudaMemcpyAsync", "Weak"], ["Straggler", "Strong"], None),
+    ("PM_TRACES", "tracelens-resnet18-mi300-nomarkers", ["1. The host is blocked in hipFree", "Likely"], ["Straggler", "launch-bound"], None),
 ]
 
 
@@ -227,13 +257,37 @@ def check_examples(path, printed, write):
     return [] if write else wrong
 
 
+def judge_file(case):
+    """None: its folder is not there."""
+    variable, name, words, never, most = case
+    folder = os.path.join(os.environ.get(variable, ""), name)
+    folder = os.path.join(folder, "traces") if variable == "PM_TRACES" else folder
+    if not os.environ.get(variable) or not os.path.isdir(folder):
+        return None
+    result = subprocess.run([PMANALYZE, "report", folder], capture_output=True, check=False, text=True)
+    if result.returncode != 0:
+        return [f"{name}: exit status {result.returncode}: {result.stderr}"]
+    found = findings(result.stdout)
+    missing = in_order(" ".join(found), words)
+    wrong = [f"{name}: no \"{missing}\" in: {found}"] if missing else []
+    wrong += [f"{name}: \"{word}\" in: {line}" for word in never for line in found if word in line]
+    if most is not None and len(found) > most:
+        wrong.append(f"{name}: {len(found)} findings: {found}")
+    return wrong + walk.walk(PMANALYZE, folder)
+
+
 def main():
-    wrong, printed = [], {}
+    wrong, printed, files = [], {}, 0
     with tempfile.TemporaryDirectory() as scratch:
         for number, case in enumerate(CASES):
             wrong += judge(case, os.path.join(scratch, str(number)), printed)
     wrong += check_examples(sys.argv[2], printed, "--write" in sys.argv)
-    print("\n".join(wrong + [f"{len(CASES)} jobs, {len(wrong)} wrong"]))
+    for case in FILES:
+        judged = judge_file(case)
+        files += judged is not None
+        wrong += judged or []
+    left = "" if files == len(FILES) else f" (PM_REPRO and PM_TRACES name the folders of {len(FILES) - files} others)"
+    print("\n".join(wrong + [f"{len(CASES)} jobs and {files} sets of files, {len(wrong)} wrong{left}"]))
     return bool(wrong)
 
 
