@@ -91,6 +91,8 @@ CASES = [
     ("aten::mm", [[-5, 48], [48, 65]], F, [], [("gemm", 3)], None, None, ""),
     ("aten::convolution", [X, W, [8]] + [[]] * 6, B, LISTS[:3] + ["[0, 0]"] + LISTS[4:], [("fprop", 3)], None, None, ""),
     ("aten::convolution", [X, W, [9]] + [[]] * 6, B, LISTS[:3] + ["[99999999999999999999"] + LISTS[4:], [("fprop", 3)], None, None, ""),
+    ("aten::convolution", [X[:3] + [2**62], W, [7]] + [[]] * 6, B, LISTS, [("fprop", 3)], None, None, ""),
+    ("aten::convolution", [X[:3] + [2**39], W, [7]] + [[]] * 6, B, LISTS, [("fprop", 3)], None, None, ""),
     ("aten::convolution", [[2] * 9, [2] * 9], B, LISTS, [("fprop", 3)], None, None, ""),
 ]
 

@@ -7,7 +7,9 @@
 
 #define INPUTS 16
 #define DIMENSIONS 8
-#define SHOWN 3 /* inputs that people are shown */
+#define MOST_ELEMENTS ((int64_t)1 << 40) /* of a dimension */
+#define MOST_SIZE ((int64_t)1 << 22)     /* of an image's and a filter's, and of what is between */
+#define SHOWN 3                          /* inputs that people are shown */
 
 struct input {
 	int64_t dims[DIMENSIONS];
@@ -34,7 +36,7 @@ static const char *read_sizes(const char *text, struct input *input)
 	for (text++; *text && *text != ']'; text = end + strspn(end, ", ")) {
 		const int64_t size = strtoll(text, &end, 10);
 
-		if (end == text || size < 0 || input->rank == DIMENSIONS)
+		if (end == text || size < 0 || size > MOST_ELEMENTS || input->rank == DIMENSIONS)
 			return NULL; /* a list of tensors, too */
 		input->dims[input->rank++] = size;
 	}
@@ -136,7 +138,7 @@ static bool read_list(const struct input *input, int64_t *numbers, int count)
 		return false;
 	for (text++; found < count && *text != ']'; text = end + strspn(end, ", ")) {
 		numbers[found] = strtoll(text, &end, 10);
-		if (end == text || numbers[found] < 0 || numbers[found] > INT32_MAX)
+		if (end == text || numbers[found] < 0 || numbers[found] > MOST_SIZE)
 			return false;
 		found++;
 	}
@@ -219,12 +221,14 @@ static double result_of(
 		(transposed && !read_list(&call->inputs[at->output_padding], more, planes)))
 		return 0;
 	for (int i = 0; i < planes; i++) {
-		const int64_t kernel = dilation[i] * (w->dims[i + 2] - 1) + 1, in = x->dims[i + 2];
+		const int64_t in = x->dims[i + 2] <= MOST_SIZE ? x->dims[i + 2] : 0;
+		const int64_t kernel =
+			w->dims[i + 2] <= MOST_SIZE ? dilation[i] * (w->dims[i + 2] - 1) + 1 : INT32_MAX;
 		const int64_t out = transposed  ? (in - 1) * stride[i] - 2 * padding[i] + kernel + more[i]
 				    : stride[i] ? (in + 2 * padding[i] - kernel) / stride[i] + 1
 						: 0;
 
-		if (out <= 0)
+		if (x->dims[i + 2] > MOST_SIZE || w->dims[i + 2] > MOST_SIZE || out <= 0)
 			return 0;
 		size *= (double)out;
 	}
