@@ -26,6 +26,13 @@ struct asking {
 	uint32_t *next;                 /* by step: the next that is an anchor of a forward pass, or GRAPH_NONE */
 	bool goes_back, updates;        /* any step does */
 	uint32_t *layers;               /* by range: of an operator, LAYER_NONE */
+	struct module *modules;         /* without parameters, in which forward work is done */
+	size_t module_count, module_room;
+};
+
+struct module {
+	const char *name;
+	uint32_t layer;
 };
 
 static enum anchor anchor_of(const struct framework_word *word)
@@ -258,12 +265,27 @@ static bool is_forward(const struct asking *a, uint32_t step)
 	return a->assign->passes[step] == LAYER_FORWARD && a->words[step].place != FRAMEWORK_SILENT;
 }
 
+/* Of a module without parameters the layer of its first forward work; LAYER_NONE: it has none. */
+static uint32_t layer_of_place(const struct asking *a, const char *module)
+{
+	for (size_t i = 0; module && i < a->module_count; i++)
+		if (strcmp(a->modules[i].name, module) == 0)
+			return a->modules[i].layer;
+	return LAYER_NONE;
+}
+
 static void put(struct asking *a, uint32_t step, uint32_t layer)
 {
+	const struct framework_word *word = &a->words[step];
+
 	a->assign->layers[step] = layer;
 	layer_by(a->assign, step, LAYER_RULE_ASKED, GRAPH_NONE, 0);
-	if (a->words[step].origin != TIMELINE_NO_RANGE && is_forward(a, step))
-		a->layers[a->words[step].origin] = layer;
+	if (!is_forward(a, step))
+		return;
+	if (word->origin != TIMELINE_NO_RANGE)
+		a->layers[word->origin] = layer;
+	else if (word->module && !word->owns && layer_of_place(a, word->module) == LAYER_NONE)
+		*MEM_PUSH(a->modules, a->module_count, a->module_room) = (struct module){word->module, layer};
 }
 
 /* Of what comes before the first module with parameters, and what is done for the next (serves_next): that one's. */
@@ -388,6 +410,9 @@ static void set_backward_layers(struct asking *a)
 		else if (word->origin != TIMELINE_NO_RANGE && word->place == FRAMEWORK_BACKWARD)
 			layer = a->layers[word->origin];
 		else
+			layer = layer_of_place(a, word->module);
+		if (layer == LAYER_NONE && !word->owns &&
+			(word->origin == TIMELINE_NO_RANGE || word->place != FRAMEWORK_BACKWARD))
 			layer = last;
 		if (layer != LAYER_NONE)
 			put(a, i, layer);
@@ -403,22 +428,6 @@ static void order_compiled(const struct asking *a)
 		compiled[i] = a->words[i].compiled;
 	layer_order_compiled(a->assign, compiled);
 	free(compiled);
-}
-
-size_t layer_told_iteration(
-	const struct layer_assign *assign, const struct iteration_list *iterations, size_t iteration)
-{
-	const struct timeline_process *process = &assign->timeline->processes[assign->worker->process];
-	const struct iteration *item = &iterations->items[iteration];
-
-	if (timeline_operators_recorded(process, item->begin_ns, item->end_ns))
-		return iteration;
-	for (size_t i = 0; i < iterations->count; i++) {
-		item = &iterations->items[i];
-		if (item->usual && timeline_operators_recorded(process, item->begin_ns, item->end_ns))
-			return i;
-	}
-	return iteration;
 }
 
 /* Whose word each step has. Nothing that is in doubt by data flow is, where most of the time is said. */
@@ -478,6 +487,7 @@ void layer_framework(struct layer_assign *assign)
 	free(a.behind);
 	free(a.evaluates);
 	free(a.trained);
+	free(a.modules);
 	free(a.next);
 	free(a.ahead);
 	free(a.layers);

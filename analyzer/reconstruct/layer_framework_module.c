@@ -158,6 +158,24 @@ static void renumber(uint32_t *layers, size_t count, const uint32_t *now)
 			layers[i] = now[layers[i]];
 }
 
+/* A layer that data flow or a function's kind has made, and of which the framework has said that all of its calls are
+ * another's, is none; nor has it a name. */
+static void unname_empty(struct layer_assign *assign)
+{
+	bool *is_used = mem_alloc(assign->list->count, sizeof(*is_used));
+
+	for (uint32_t i = 0; i < assign->graph.step_count; i++)
+		if (assign->layers[i] != LAYER_NONE)
+			is_used[assign->layers[i]] = true;
+	for (size_t i = 0; i < assign->graph.parameter_count; i++)
+		if (assign->owners[i] != LAYER_NONE)
+			is_used[assign->owners[i]] = true;
+	for (size_t l = 0; l < assign->list->count; l++)
+		if (!is_used[l])
+			assign->list->items[l].name = NULL;
+	free(is_used);
+}
+
 void layer_sort(struct layer_assign *assign)
 {
 	struct layer_list *list = assign->list;
@@ -166,6 +184,7 @@ void layer_sort(struct layer_assign *assign)
 	uint32_t *now = mem_alloc(list->count, sizeof(*now));
 	size_t kept = 0;
 
+	unname_empty(assign);
 	for (uint32_t l = 0; l < list->count; l++)
 		orders[l] = (struct order){l, UINT32_MAX};
 	for (uint32_t i = assign->graph.step_count; i-- > 0;)

@@ -4,6 +4,7 @@
  */
 #include "layer_framework.h"
 #include "timeline/constants.h"
+#include "timeline/timeline_range.h"
 
 bool layer_computes(enum pm_kind kind)
 {
@@ -76,4 +77,20 @@ void layer_note_said(struct layer_assign *assign)
 		assign->list->told = ns_by[LAYER_SAID] / all_ns;
 		assign->list->followed = ns_by[LAYER_FOLLOWED] / all_ns;
 	}
+}
+
+size_t layer_told_iteration(
+	const struct layer_assign *assign, const struct iteration_list *iterations, size_t iteration)
+{
+	const struct timeline_process *process = &assign->timeline->processes[assign->worker->process];
+	const struct iteration *item = &iterations->items[iteration];
+
+	if (timeline_operators_recorded(process, item->begin_ns, item->end_ns))
+		return iteration;
+	for (size_t i = 0; i < iterations->count; i++) {
+		item = &iterations->items[i];
+		if (item->usual && timeline_operators_recorded(process, item->begin_ns, item->end_ns))
+			return i;
+	}
+	return iteration;
 }

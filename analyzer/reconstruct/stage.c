@@ -4,7 +4,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool same_layers(const struct layer_list *a, const struct layer_list *b)
+static bool has_module(const struct layer_list *list, const struct layer *layer)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (list->items[i].parameter_count == layer->parameter_count &&
+			strcmp(list->items[i].module, layer->module) == 0)
+			return true;
+	return false;
+}
+
+static size_t count_sized(const struct layer_list *list)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < list->count; i++)
+		count += list->items[i].parameter_count > 0;
+	return count;
+}
+
+/* By the program's names and the elements of their parameters, in whatever order: a compiler orders what it
+ * launches for each device by itself, and which of a layer's parameters are seen at work differs. */
+static bool same_modules(const struct layer_list *a, const struct layer_list *b)
+{
+	if (count_sized(a) != count_sized(b))
+		return false;
+	for (size_t i = 0; i < a->count; i++)
+		if (a->items[i].parameter_count && (!a->items[i].module[0] || !has_module(b, &a->items[i])))
+			return false;
+	return true;
+}
+
+static bool same_sequence(const struct layer_list *a, const struct layer_list *b)
 {
 	size_t i = 0, j = 0;
 
@@ -21,6 +51,11 @@ static bool same_layers(const struct layer_list *a, const struct layer_list *b)
 		i++;
 		j++;
 	}
+}
+
+static bool same_layers(const struct layer_list *a, const struct layer_list *b)
+{
+	return same_sequence(a, b) || same_modules(a, b);
 }
 
 static bool sends_messages(const struct analysis *analysis)

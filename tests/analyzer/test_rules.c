@@ -64,6 +64,16 @@ static const struct {
 			OPERATION("gradient_tape/bad/a/MatMul:MatMul", "kernel two c = b bad/a\n")
 			OPERATION("sgd/AssignVariableOp_2:AssignVariableOp", "kernel one d = u\n")
 			OPERATION("sum/AssignAddVariableOp:AssignAddVariableOp", "kernel two e = -\n")},
+	{"no layer of a call that the framework has given to another", /* pooling has no weights */
+		WEIGHTS "step\n" INPUT OPERATION("net/c/Conv2D:Conv2D", "conv x w1 a = f net/c\n")
+			OPERATION("net/p/MaxPool:MaxPool", "pool a b = f net/c\n")
+			OPERATION("net/d/Conv2D:Conv2D", "conv b w2 c = f net/d\n")
+			OPERATION("gradient_tape/net/d/Conv2D:Conv2DBackpropFilter", "wgrad b c g2 = b net/d\n")
+			OPERATION("gradient_tape/net/d/Conv2D:Conv2DBackpropInput", "dgrad w2 c e = b net/d\n")
+			OPERATION("gradient_tape/net/p/MaxPool:MaxPoolGrad", "unpool b e a f = b net/c\n")
+			OPERATION("gradient_tape/net/c/Conv2D:Conv2DBackpropFilter", "wgrad x f g1 = b net/c\n")
+			OPERATION("sgd/AssignSubVariableOp:AssignSubVariableOp", "axpy g1 w1 = u\n")
+			OPERATION("sgd/AssignSubVariableOp_1:AssignSubVariableOp", "axpy g2 w2 = u\n")},
 	{"start_thread", WEIGHTS "step\n" INPUT FORWARD LOSS "kernel fill z = f conv4\n"
 				 "kernel fill s = b conv4\n"
 				 "@2 kernel loss_back e d x s = b conv4\n"

@@ -63,6 +63,13 @@ static double parameters_of(const struct analysis *analysis)
 	return sum > 0 ? sum : NAN;
 }
 
+/* A factor as it is printed. What differs by less is balanced as well, and no coefficient follows from it: a
+ * unit of the factor is a thousand times as much. */
+static double to_three_decimals(double factor)
+{
+	return round(factor * 1000) / 1000;
+}
+
 double ssgd_term_of_run(const struct analysis *analysis, const struct ssgd *ssgd, enum ssgd_term term)
 {
 	double gpus = (double)analysis->worker_count, samples = analysis_samples(analysis);
@@ -73,7 +80,7 @@ double ssgd_term_of_run(const struct analysis *analysis, const struct ssgd *ssgd
 	case SSGD_TERM_INVERSE_GPUS:
 		return 1 / gpus;
 	case SSGD_TERM_LIF:
-		return load_imbalance_computing(analysis);
+		return to_three_decimals(load_imbalance_computing(analysis));
 	case SSGD_TERM_SLOWDOWN:
 		return gpus > 1 ? ssgd->slowdown : 1;
 	case SSGD_TERM_BATCH:
@@ -103,7 +110,7 @@ double ssgd_term_of_step(
 	values = mem_alloc(count, sizeof(*values));
 	for (size_t i = 0; i < count; i++)
 		values[i] = ssgd->steps[step].ranks[i].compute;
-	result = load_imbalance(values, count);
+	result = to_three_decimals(load_imbalance(values, count));
 	free(values);
 	return result;
 }
