@@ -13,11 +13,13 @@
 struct model_options {
 	struct cmd_options common;
 	struct ssgd_question question;
+	double batch; /* of runs of which it is unknown; 0: not said */
 	bool layers, residuals, across, by_program;
 	bool asked; /* for the regression, by an option */
 };
 
-static struct ssgd_item *open_items(struct run *runs, size_t run_count, size_t *item_count)
+static struct ssgd_item *open_items(
+	struct run *runs, size_t run_count, double batch, size_t *item_count)
 {
 	struct ssgd_item *items = mem_alloc(run_count, sizeof(*items));
 
@@ -32,6 +34,8 @@ static struct ssgd_item *open_items(struct run *runs, size_t run_count, size_t *
 		item->run = &runs[i];
 		item->label = print_clean(&analysis->timeline.arena, runs[i].label);
 		item->samples = analysis_samples(analysis);
+		if (!(item->samples > 0))
+			item->samples = batch;
 		item->imbalance = load_imbalance_computing(analysis);
 		ssgd_find(analysis, &item->ssgd);
 		balance_find(analysis, &item->balance);
@@ -190,6 +194,16 @@ static void print_all(const struct ssgd_item *items, size_t count, const struct 
 	fflush(stdout);
 }
 
+static double batch_of(const struct command *command, const char *text)
+{
+	char *end;
+	const double batch = strtod(text, &end);
+
+	if (end == text || *end || !(batch >= 1 && batch <= 1e12))
+		cmd_usage(command, "--batch %s: expected a number of samples, 1 or more", text);
+	return batch;
+}
+
 static double confidence_of(const struct command *command, const char *text)
 {
 	char *end;
@@ -208,7 +222,8 @@ enum {
 	OPTION_RESIDUALS,
 	OPTION_LAYERS,
 	OPTION_ACROSS,
-	OPTION_BY_PROGRAM
+	OPTION_BY_PROGRAM,
+	OPTION_BATCH
 };
 
 static struct model_options parse(int argument_count, char **arguments)
@@ -248,6 +263,9 @@ static struct model_options parse(int argument_count, char **arguments)
 		case OPTION_ACROSS:
 			how.across = true;
 			break;
+		case OPTION_BATCH:
+			how.batch = batch_of(&cmd_model, optarg);
+			break;
 		case OPTION_BY_PROGRAM:
 			how.by_program = true;
 			break;
@@ -269,7 +287,7 @@ static int run(int argument_count, char **arguments)
 	if (optind >= argument_count)
 		cmd_usage(&cmd_model, "no run given");
 	runs = cmd_read_runs(&how.common, arguments + optind, (size_t)(argument_count - optind), &run_count);
-	items = open_items(runs, run_count, &item_count);
+	items = open_items(runs, run_count, how.batch, &item_count);
 	if (item_count > 0)
 		print_all(items, item_count, &how);
 	for (size_t i = 0; i < run_count; i++)
@@ -289,6 +307,9 @@ static const struct option_row rows[] = {
 	{"across", OPTION_ACROSS, NULL,
 		"in text, only the tables with a row for each of several runs (default: also each run "
 		"by itself)"},
+	{"batch", OPTION_BATCH, "N",
+		"samples of an iteration, over all GPUs, in runs whose trace does not have them (default: "
+		"unknown; see SPEED-UP)"},
 	{"by-program", OPTION_BY_PROGRAM, NULL,
 		"a regression for each program, as for each framework of a study (default: one over all runs)"},
 	{"terms", OPTION_TERMS, "LIST",
@@ -367,8 +388,8 @@ const struct command cmd_model = {
 		 "  Relative to the first run of the same program on one GPU, a primed time being "
 		 "that on N_g GPUs: measured, N_g t_iter / t'_iter; (3.6), the same from (3.1) and "
 		 "(3.3); (3.7), N_g max(t_io + t_h2d, t_f + t_b + t_u) / max(t'_io + t'_h2d + "
-		 "t'_md, t'_f + t'_b + t'_c). Where the samples of an iteration are known, their "
-		 "ratio replaces N_g. eff. is the measured speed-up divided by N_g.\n"
+		 "t'_md, t'_f + t'_b + t'_c). Where the samples of an iteration are known (batch), "
+		 "their ratio replaces N_g; else each GPU is taken to have the batch of the one. eff. is the measured speed-up divided by N_g.\n"
 		 "\n"
 		 "SLOWDOWN\n"
 		 "  LIF (3.8), N max(t) / sum(t), measures the imbalance of ranks; S (eq.) its "

@@ -76,12 +76,12 @@ for net in $nets; do
 	set -- $(runs "$net")
 	[ $# -gt 0 ] || continue
 	printf '\n==== %s\n' "$net"
-	"$bin/pmanalyze" model --across --layers --by-program --rows iterations "$@" 2>"study.$net.err" || :
-	"$bin/pmanalyze" model --csv --by-program --rows iterations "$@" >"study.$net.csv" 2>/dev/null || :
-	"$bin/pmanalyze" model --json --by-program --rows iterations "$@" >"study.$net.json" 2>/dev/null || :
+	"$bin/pmanalyze" model --across --layers --by-program --rows iterations --batch "$batch" "$@" 2>"study.$net.err" || :
+	"$bin/pmanalyze" model --csv --by-program --rows iterations --batch "$batch" "$@" >"study.$net.csv" 2>/dev/null || :
+	"$bin/pmanalyze" model --json --by-program --rows iterations --batch "$batch" "$@" >"study.$net.json" 2>/dev/null || :
 	set -- $(runs "$net" 1)
 	[ $# -lt 2 ] || { printf '\n==== %s on one GPU\n' "$net" && "$bin/pmanalyze" compare "$@" 2>>"study.$net.err" || :; }
 	set -- $(runs "$net")
-	"$bin/pmanalyze" html -o "study.$net.html" "$@" 2>>"study.$net.err" >/dev/null || :
+	"$bin/pmanalyze" html --force -o "study.$net.html" "$@" 2>>"study.$net.err" >/dev/null || :
 	[ ! -s "study.$net.err" ] || echo "study.sh: warnings are in study.$net.err" >&2
 done

@@ -70,6 +70,7 @@ expect 2 "--terms gpu: unknown term 'gpu', known terms are gpus, lif" --terms gp
 expect 2 "the term 'lif' is given twice" --terms lif,lif one
 expect 2 "unknown term ''" --terms "" one
 expect 2 "expected one of runs, iterations" --rows columns one
+expect 2 "--batch 0: expected a number of samples" --batch 0 one
 expect 2 "expected a percentage between 0 and 100" --confidence 0 one
 expect 2 "expected a percentage between 0 and 100" --confidence 95% one
 expect 2 "expected a percentage between 0 and 100" --confidence nan one

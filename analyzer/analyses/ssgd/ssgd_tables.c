@@ -192,7 +192,7 @@ void ssgd_scaling_table(const struct ssgd_item *items, size_t count, struct prin
 {
 	size_t label = print_column(table, "run", "run", PRINT_WORD);
 	size_t gpus = print_column(table, "gpus", "N_g", PRINT_COUNT);
-	size_t samples = print_column(table, "samples", NULL, PRINT_COUNT);
+	size_t samples = print_column(table, "samples", "batch", PRINT_COUNT);
 	size_t iteration = print_column(table, "t_iter", "t_iter", PRINT_TIME);
 	size_t measured = print_column(table, "speedup", "speed-up", PRINT_REAL);
 	size_t six = print_column(table, "speedup_3_6", "(3.6)", PRINT_REAL);
