@@ -105,7 +105,8 @@ struct pm_live {
 	uint64_t steps;
 	uint64_t timed_steps;  /* of these, those in all of which device times were taken */
 	uint64_t last_step_ns; /* CLOCK_MONOTONIC: when the last one ended; 0: none has */
-	uint64_t step_ns[PM_LIVE_STEPS]; /* how long they took: number n at n % PM_LIVE_STEPS, from 0 */
+	uint64_t step_ns[PM_LIVE_STEPS]; /* how long they took: number n at n % PM_LIVE_STEPS, from 0; of steps of less than some tens
+					    of microseconds the mean of several */
 };
 
 enum pm_device_source {

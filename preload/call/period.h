@@ -28,18 +28,19 @@ PMH_INLINE uint64_t pmh_period_back(const struct pmh_period *p, unsigned steps)
 }
 
 /*
- * Whether all repeats with the period, over half of what is known at least: equal layers of a net repeat too, but not
- * across the ends of an iteration.
+ * Whether all repeats with the period, over half of what is known at least: equal layers of a net repeat too,
+ * but not across the ends of an iteration. `work` becomes less by each comparison; at 0 the answer is false.
+ * Long runs of equal operations would take a square of them.
  */
-PMH_INLINE bool pmh_period_repeats(const struct pmh_period *p, unsigned period)
+PMH_INLINE bool pmh_period_repeats(const struct pmh_period *p, unsigned period, unsigned *work)
 {
 	const unsigned known = p->seen < p->room ? (unsigned)p->seen : p->room;
 	const unsigned span = known / 2 > 2 * period ? known / 2 : 2 * period;
 
 	if (span + period > known)
 		return false;
-	for (unsigned i = 0; i < span; i++)
-		if (pmh_period_back(p, i) != pmh_period_back(p, i + period))
+	for (unsigned i = 0; i < span; i++, --*work)
+		if (*work == 0 || pmh_period_back(p, i) != pmh_period_back(p, i + period))
 			return false;
 	return true;
 }

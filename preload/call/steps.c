@@ -11,6 +11,9 @@
 
 #define RING (1u << 17) /* operations kept; the longest period is a third of it */
 #define PATIENT 16u     /* periods without the mark: another loop runs */
+#define WORK (8 * RING) /* comparisons of a look: a millisecond */
+#define SHORT_TICKS \
+	(1u << 16)      /* tens of microseconds, whichever the clock: shorter steps are published together */
 #define LOOKS 256u      /* without a period; then there is none to be found */
 
 const struct pmh_thread *_Atomic pmh_steps_thread;
@@ -19,15 +22,16 @@ uint32_t pmh_steps_mark, pmh_steps_unseen, pmh_steps_patience;
 /* What follows is the watched thread's alone. An operation and its kind, which is below 32. */
 static uint64_t ring[RING];
 static struct pmh_period operations = {ring, RING, 0};
-static uint64_t next_look, last_ns;
-static unsigned looks;
+static uint64_t next_look, last_ns, last_ticks;
+static unsigned looks, together; /* steps that have ended since the last was published */
 static bool was_timed;
 
 /* The loop that the mark is of is over, or none has begun. */
 static void start_again(void)
 {
 	pmh_steps_mark = pmh_steps_unseen = 0;
-	operations.seen = last_ns = 0;
+	operations.seen = last_ns = last_ticks = 0;
+	together = 0;
 	next_look = 16;
 	looks = 0;
 }
@@ -77,31 +81,43 @@ static uint32_t mark_of(uint32_t period)
 static void look(void)
 {
 	const uint64_t last = pmh_period_back(&operations, 0);
+	unsigned work = WORK;
 
 	next_look = operations.seen + operations.seen / 8 + 16;
 	looks++;
-	for (uint32_t period = 1; period <= RING / 3 && 3 * (uint64_t)period <= operations.seen; period++)
-		if (last == pmh_period_back(&operations, period) && pmh_period_repeats(&operations, period)) {
+	for (uint32_t period = 1; period <= RING / 3 && 3 * (uint64_t)period <= operations.seen && work > 0;
+		period++)
+		if (last == pmh_period_back(&operations, period) &&
+			pmh_period_repeats(&operations, period, &work)) {
 			pmh_steps_mark = mark_of(period);
 			pmh_steps_patience = PATIENT * period;
-			pmh_steps_unseen = 0;
-			last_ns = 0;
+			pmh_steps_unseen = together = 0;
+			last_ns = last_ticks = 0;
 			return;
 		}
 }
 
-static void step_ends(void)
+/* A loop of one kernel has a step in each call: the clock of the system and the page would cost more than the
+ * call. */
+static void step_ends(uint64_t ticks)
 {
-	const uint64_t now_ns = pmh_monotonic_ns();
-	const bool is_timed = !atomic_load_explicit(&pmh_stretch_is_off, memory_order_relaxed);
+	uint64_t now_ns;
+	bool is_timed;
 
-	pmh_live_step(now_ns, last_ns ? now_ns - last_ns : 0, is_timed && was_timed);
-	last_ns = now_ns;
-	was_timed = is_timed;
 	pmh_steps_unseen = 0;
+	together++;
+	if (ticks - last_ticks < SHORT_TICKS)
+		return;
+	now_ns = pmh_monotonic_ns();
+	is_timed = !atomic_load_explicit(&pmh_stretch_is_off, memory_order_relaxed);
+	pmh_live_steps(now_ns, last_ns ? now_ns - last_ns : 0, together, is_timed && was_timed);
+	last_ns = now_ns;
+	last_ticks = ticks;
+	was_timed = is_timed;
+	together = 0;
 }
 
-void pmh_steps_see_slowly(const struct pmh_thread *self, uint32_t op, enum pm_kind kind)
+void pmh_steps_see_slowly(const struct pmh_thread *self, uint32_t op, enum pm_kind kind, uint64_t ticks)
 {
 	const struct pmh_thread *nobody = NULL;
 	const int saved_errno = errno;
@@ -110,7 +126,7 @@ void pmh_steps_see_slowly(const struct pmh_thread *self, uint32_t op, enum pm_ki
 		(kind == PM_KIND_SYNC || !atomic_compare_exchange_strong(&pmh_steps_thread, &nobody, self)))
 		return;
 	if (pmh_steps_mark && op == pmh_steps_mark) {
-		step_ends();
+		step_ends(ticks);
 	} else if (pmh_steps_mark) {
 		start_again();
 	} else if (looks < LOOKS) {

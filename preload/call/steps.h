@@ -22,10 +22,10 @@ extern const struct pmh_thread
 extern uint32_t pmh_steps_mark;    /* the operation; 0: not found yet */
 extern uint32_t pmh_steps_unseen;  /* calls since it came */
 extern uint32_t pmh_steps_patience;
-void pmh_steps_see_slowly(const struct pmh_thread *self, uint32_t op, enum pm_kind kind);
+void pmh_steps_see_slowly(const struct pmh_thread *self, uint32_t op, enum pm_kind kind, uint64_t ticks);
 
-/* A call that gives a device work, or waits for it, has returned. */
-PMH_INLINE void pmh_steps_see(const struct pmh_thread *self, uint32_t op, enum pm_kind kind)
+/* A call that gives a device work, or waits for it, has returned, at that time. */
+PMH_INLINE void pmh_steps_see(const struct pmh_thread *self, uint32_t op, enum pm_kind kind, uint64_t ticks)
 {
 	const struct pmh_thread *thread = atomic_load_explicit(&pmh_steps_thread, memory_order_relaxed);
 
@@ -35,7 +35,7 @@ PMH_INLINE void pmh_steps_see(const struct pmh_thread *self, uint32_t op, enum p
 				     ++pmh_steps_unseen < pmh_steps_patience,
 		    1))
 		return;
-	pmh_steps_see_slowly(self, op, kind);
+	pmh_steps_see_slowly(self, op, kind, ticks);
 }
 
 #endif

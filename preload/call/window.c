@@ -162,8 +162,11 @@ static bool take_period(unsigned period)
 
 static bool look_for_period(void)
 {
+	unsigned work = UINT32_MAX; /* of a window that was asked for all is done to find it */
+
 	for (unsigned period = 2; period <= RING / 3 && 3 * period <= operations.seen; period++)
-		if (back(0) == back(period) && pmh_period_repeats(&operations, period) && take_period(period))
+		if (back(0) == back(period) && pmh_period_repeats(&operations, period, &work) &&
+			take_period(period))
 			return true;
 	return false;
 }

@@ -330,7 +330,7 @@ PMH_INLINE void leave(
 		pmh_window_count(self, f->op);
 	if (pmh_runs_on_device(kind) || role == PM_ROLE_LAUNCHES_GRAPH ||
 		(kind == PM_KIND_SYNC && role != PM_ROLE_QUERY))
-		pmh_steps_see(self, f->op, kind);
+		pmh_steps_see(self, f->op, kind, f->end);
 	/* after a wait all before it is ready; and now and then, for threads that never wait */
 	if ((kind == PM_KIND_SYNC && role != PM_ROLE_QUERY) ||
 		((f->interval.ring || f->pushed || role == PM_ROLE_QUERY) && self->timed_count++ % 64 == 0)) {

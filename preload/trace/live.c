@@ -77,7 +77,7 @@ void pmh_live_device(uint32_t op, uint64_t ns)
 		add(&live->device_ns[class ? class - 1 : PMH_LIVE_KERNEL], ns);
 }
 
-void pmh_live_step(uint64_t now_ns, uint64_t step_ns, bool is_timed)
+void pmh_live_steps(uint64_t now_ns, uint64_t took_ns, unsigned count, bool is_timed)
 {
 	struct pm_live *live = pmh_live();
 
@@ -85,9 +85,12 @@ void pmh_live_step(uint64_t now_ns, uint64_t step_ns, bool is_timed)
 		return;
 	/* what follows is not seen before it */
 	__atomic_exchange_n(&live->changes, ++changes, __ATOMIC_ACQ_REL);
-	if (step_ns)
-		set(&live->step_ns[steps++ % PM_LIVE_STEPS], step_ns);
-	timed_steps += step_ns && is_timed;
+	if (took_ns) {
+		steps += count;
+		for (unsigned i = 1; i <= count && i <= PM_LIVE_STEPS; i++)
+			set(&live->step_ns[(steps - i) % PM_LIVE_STEPS], took_ns / count);
+		timed_steps += is_timed ? count : 0;
+	}
 	set(&live->steps, steps);
 	set(&live->timed_steps, timed_steps);
 	set(&live->last_step_ns, now_ns);

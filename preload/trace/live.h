@@ -37,8 +37,8 @@ bool pmh_live_is_classified(uint32_t op);
 /* A device interval has come in. */
 void pmh_live_device(uint32_t op, uint64_t ns);
 
-/* A step has ended: how long it took, 0: not known; whether device times were taken all the time. By one
- * thread at a time. */
-void pmh_live_step(uint64_t now_ns, uint64_t step_ns, bool is_timed);
+/* So many steps have ended, 1 or more: how long they took together, 0: not known; whether device times were
+ * taken all the time. By one thread at a time. */
+void pmh_live_steps(uint64_t now_ns, uint64_t took_ns, unsigned count, bool is_timed);
 
 #endif

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """live.py BUILD: the figures that the hook keeps in the header's page, against the program: a training of N iterations on softgpu has
 N steps, but for those before the period was found, of about the time that the report finds for the same ones in the trace; its device time is what the
-trace's records add up to, by class; calls of communication are all there."""
+trace's records add up to, by class; calls of communication are all there; loops of one call are
+published many steps at once."""
 import csv
 import functools
 import io
@@ -83,4 +84,10 @@ for name in sorted(os.listdir("run")):
     if not 0.3 * median(last) < same_ns < 3 * median(last):
         complain(f"{name}: steps of {median(last)} ns, the report has {same_ns}")
 
+# Loops of one call each: all are steps, and many of them are published together, with their mean
+environment = dict(os.environ, LD_PRELOAD=f"{build}/lib/libpmhook.so", PMHOOK_OUT=scratch.name, PMHOOK_DEVICE="none", PMHOOK_MODE="ring")
+subprocess.run([f"{build}/bin/bench_calls"], check=True, env=environment, stdout=subprocess.DEVNULL)
+live, steps_ns = figures(next(name for name in os.listdir(".") if name.startswith("bench_calls")))
+if live["steps"] < 1000000 or live["changes"] / 2 > live["steps"] / 20 or not 5 < median(steps_ns) < 20000:
+    complain(f"steps of one call: {live['steps']} published in {live['changes'] // 2}, {median(steps_ns)} ns")
 sys.exit(bad)
