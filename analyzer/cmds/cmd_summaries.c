@@ -64,7 +64,8 @@ static void balance_tables(struct summaries *job, const struct cause_list *cause
 
 int cmd_summaries_balance(char **paths, size_t path_count, enum print_form form)
 {
-	cJSON *object = form == PRINT_JSON ? cJSON_CreateObject() : NULL;
+	cJSON *root = form == PRINT_JSON ? cJSON_CreateObject() : NULL;
+	cJSON *object = root ? cJSON_CreateObject() : NULL;
 	struct finding_list findings;
 	struct summaries job;
 	double imbalance;
@@ -92,7 +93,8 @@ int cmd_summaries_balance(char **paths, size_t path_count, enum print_form form)
 		findings_print_stragglers(&findings, stdout);
 	if (object) {
 		findings_json(&findings, object);
-		print_json_end(object, stdout);
+		cJSON_AddItemToArray(cJSON_AddArrayToObject(root, "runs"), object);
+		print_json_end(root, stdout);
 	}
 	status = job.worker_count == 0;
 	findings_free(&findings);

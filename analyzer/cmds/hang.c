@@ -415,7 +415,9 @@ const struct command cmd_hang = {
 		"how many collectives each rank has entered on each communicator; ranks that "
 		"agree are one row. A process is \"gone\" if it left no end of its trace; of "
 		"processes of other hosts it is not known whether they run (\"no end\"): run the "
-		"command on their host, if it shares the folder.\n",
+		"command on their host, if it shares the folder.\n"
+		"\n"
+		"Of summaries of pmanalyze reduce (*.pmsum) it says which processes had no end.\n",
 	.options = OPTION_TABLES(rows),
 	.after = "Exit status: 0 success, 1 a trace is unreadable, 2 usage error, 3 a hang and "
 		 "--fail-if-hung (3 to 5 with --fail-by-strength).\n",

@@ -61,7 +61,7 @@ if not {"pmhook_iterations", "pmhook_iteration_seconds", "pmhook_phase_seconds",
 if samples[0]["pmhook_iterations"] != samples[1]["pmhook_iterations"]:
     complain(f"metrics: {samples[1]['pmhook_iterations']}, expected {samples[0]['pmhook_iterations']}")
 
-balance = json.loads(output("balance", "--json", "sums.three"))
+balance = json.loads(output("balance", "--json", "sums.three"))["runs"][0]
 whole = json.loads(output("balance", "--json", "three"))["runs"][0]
 if [c["worker"] for c in balance["causes"]] != [c["worker"] for c in whole["causes"]] or balance["causes"][0]["cause"] != whole["causes"][0]["cause"]:
     complain(f"balance: {balance['causes']}, expected {whole['causes']}")
