@@ -57,9 +57,7 @@ static double median_of(const struct analysis_worker *worker, size_t end,
 	return count ? statistics_median(values, count) : NAN;
 }
 
-/* The median of computing over the last iterations before the number `end`, so many that they take
- * RECENT_SPAN_NS. */
-static double even_compute(const struct analysis_worker *worker, size_t end)
+double recent_even(const struct analysis_worker *worker, size_t end)
 {
 	size_t first = end, count = 0;
 	int64_t span_ns = 0;
@@ -106,7 +104,7 @@ static void find_times(const struct timeline *timeline, struct recent_worker *it
 	if (count >= RECENT_LAST + RECENT_BEFORE)
 		item->before_ns = median_of(worker, count - RECENT_LAST, iteration_time, 0);
 	item->compute_ns = median_of(worker, count, compute_time, 0);
-	item->even_ns = even_compute(worker, count);
+	item->even_ns = recent_even(worker, count);
 	item->wait_ns = median_of(worker, count, wait_time, 0);
 	for (unsigned p = 0; p < PHASE_COUNT; p++)
 		item->phase_ns[p] = median_of(worker, count, phase_time, p);

@@ -84,6 +84,10 @@ void recent_free(struct recent *recent);
 void recent_conclude(struct recent *recent, struct summaries *job);
 size_t recent_straggler(const struct recent *recent);
 
+/* The median of computing over the last used iterations before the number `end`: RECENT_LAST, or so many that
+ * they take RECENT_SPAN_NS; of fewer all. NaN: there are none. */
+double recent_even(const struct analysis_worker *worker, size_t end);
+
 /* For those: the figures of all workers together; a worker of which nothing is known. */
 void recent_settle(struct recent *recent);
 struct recent_worker recent_unknown(const struct recent_process *process);
