@@ -33,7 +33,7 @@ void balance_rank_table(struct print_table *table, struct analysis *analysis, co
 		PRINT_COLUMN("worker", "rank", PRINT_WORD),
 		PRINT_COLUMN("computing", "computing", PRINT_TIME),
 		PRINT_COLUMN("waiting", "waiting", PRINT_TIME),
-		PRINT_COLUMN("wait_caused", "wait caused", PRINT_TIME, .old_key = "inflicted",
+		PRINT_COLUMN("wait_caused", "wait caused", PRINT_TIME,
 			.bar = "communication"),
 		PRINT_COLUMN(NULL, form == PRINT_HTML ? "of their time" : NULL, PRINT_SHARE, .csv_key = ""),
 		PRINT_COLUMN("last", "last to arrive", PRINT_SHARE),

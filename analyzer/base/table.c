@@ -58,11 +58,6 @@ size_t print_columns(struct print_table *table, const struct print_column *colum
 	return table->column_count - count;
 }
 
-void print_old_key(struct print_table *table, size_t column, const char *old_key)
-{
-	table->columns[column].old_key = old_key;
-}
-
 void print_row(struct print_table *table)
 {
 	struct print_row *row = MEM_PUSH(table->rows, table->row_count, table->row_room);
@@ -266,9 +261,6 @@ void print_csv_rows(const struct print_table *table, FILE *out)
 		for (size_t c = 0; c < table->column_count; c++)
 			if (*csv_name(&table->columns[c]))
 				csv_cell(&line, &table->rows[r].cells[c]);
-		for (size_t c = 0; c < table->column_count; c++)
-			if (table->columns[c].old_key)
-				csv_cell(&line, &table->rows[r].cells[c]);
 		csv_end(&line);
 	}
 }
@@ -280,9 +272,6 @@ void print_csv(const struct print_table *table, FILE *out)
 	for (size_t c = 0; c < table->column_count; c++)
 		if (*csv_name(&table->columns[c]))
 			csv_key(&line, &table->columns[c], csv_name(&table->columns[c]));
-	for (size_t c = 0; c < table->column_count; c++)
-		if (table->columns[c].old_key)
-			csv_key(&line, &table->columns[c], table->columns[c].old_key);
 	csv_end(&line);
 	print_csv_rows(table, out);
 }
@@ -327,8 +316,6 @@ cJSON *print_json_row(const struct print_table *table, size_t row)
 
 		if (column->key)
 			add_cell(object, column, column->key, cell);
-		if (column->old_key)
-			add_cell(object, column, column->old_key, cell);
 	}
 	return object;
 }

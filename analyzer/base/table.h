@@ -38,7 +38,6 @@ struct print_column {
 				type has it */
 	const char *object;  /* NULL, or in JSON the key stands in an object of this name within the row's */
 	const char *csv_key; /* NULL: as `key`; "": not in CSV */
-	const char *old_key; /* NULL, or the key of earlier versions, which is written too */
 	bool of_previous;    /* it says something about the column before it, as an error does: on a narrow
 				terminal both stand on one line */
 	const char *bar;     /* NULL, or in HTML a bar of this class of the page's styles goes before each
@@ -111,9 +110,6 @@ void print_free(struct print_table *table);
 size_t print_column(struct print_table *table, const char *key, const char *title, enum print_type type);
 /* Columns that stand in a list, which need not live on: the first one's number. */
 size_t print_columns(struct print_table *table, const struct print_column *columns, size_t count);
-/* The column is also written under the key that it had before: in JSON beside it, in CSV behind all columns.
- */
-void print_old_key(struct print_table *table, size_t column, const char *old_key);
 /* After the columns: a new row, then its cells in any order. Cells not set are empty. */
 void print_row(struct print_table *table);
 void print_word(struct print_table *table, size_t column, const char *word);

@@ -59,7 +59,6 @@ static void rank_table(struct print_table *table, const struct arrivals *arrival
 	size_t launch = print_column(table, "launched_late", "launched late", PRINT_COUNT);
 	size_t clock = print_column(table, "clock", arrivals->clocks_corrected ? "clock" : NULL, PRINT_TIME);
 
-	print_old_key(table, caused, "inflicted");
 	for (size_t i = 0; i < arrivals->rank_count; i++) {
 		const struct arrivals_rank *row = &arrivals->ranks[i];
 
@@ -102,7 +101,6 @@ static void collective_table(
 	size_t count = arrivals->collective_count;
 	const struct arrivals_collective **list = mem_alloc(count, sizeof(*list));
 
-	print_old_key(table, start, "begin");
 	for (size_t i = 0; i < count; i++)
 		list[i] = &arrivals->collectives[i];
 	if (form == PRINT_TEXT && count > 0) {
@@ -136,7 +134,6 @@ static void arrival_table(struct print_table *table, const struct arrivals *arri
 	size_t end = print_column(table, "end", "end", PRINT_TIME);
 	size_t wait = print_column(table, "waiting", "waiting", PRINT_TIME);
 
-	print_old_key(table, start, "begin");
 	for (size_t i = 0; i < arrivals->collective_count; i++)
 		for (size_t j = 0; j < arrivals->collectives[i].count; j++) {
 			const struct arrivals_collective *collective = &arrivals->collectives[i];
@@ -297,10 +294,7 @@ const struct command cmd_arrivals = {
 		 "persistent straggler if it causes most of the waiting and is last to arrive more "
 		 "often than expected by chance (p < 0.05).\n",
 	.options = OPTION_TABLES(rows, cmd_imported_rows),
-	.after = "JSON and CSV have start_ns and wait_caused_ns also under their old names, "
-		 "begin_ns and inflicted_ns, until the next version.\n"
-		 "\n"
-		 "Exit status: 0 success, 1 no readable file or no matching collectives, 2 usage "
+	.after = "Exit status: 0 success, 1 no readable file or no matching collectives, 2 usage "
 		 "error.\n",
 	.run = run,
 };

@@ -17,7 +17,6 @@ static void item_table(struct print_table *table, struct analysis *analysis, con
 	size_t imbalance = print_column(table, "lif", "LIF", PRINT_REAL);
 	size_t slowest = print_column(table, "slowest", "rank", PRINT_WORD);
 
-	print_old_key(table, greatest, "greatest");
 	for (size_t i = 0; i < count; i++) {
 		print_row(table);
 		print_term(table, name, items[i].name, items[i].title ? items[i].title : items[i].name);
@@ -43,7 +42,6 @@ static void cause_table(struct print_table *table, struct analysis *analysis, co
 	size_t factor = print_column(table, "factor", "factor", PRINT_REAL);
 	size_t evidence = print_column(table, "evidence", "evidence", PRINT_WORD);
 
-	print_old_key(table, caused, "inflicted");
 	for (size_t i = 0; i < causes->count; i++) {
 		const struct cause *cause = &causes->items[i];
 
@@ -237,9 +235,6 @@ const struct command cmd_balance = {
 		"in three of four iterations. In a collective all ranks see the same transfer, so "
 		"a slow link is visible only in sends between ranks.\n",
 	.options = OPTION_TABLES(rows, cmd_run_rows),
-	.after = "JSON and CSV have max_ns and wait_caused_ns also under their old names, "
-		 "greatest_ns and inflicted_ns, until the next version.\n"
-		 "\n"
-		 "Exit status: 0 success, 1 no trace or no iterations, 2 usage error.\n",
+	.after = "Exit status: 0 success, 1 no trace or no iterations, 2 usage error.\n",
 	.run = run,
 };

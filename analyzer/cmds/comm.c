@@ -18,7 +18,6 @@ static void rank_table(struct print_table *table, const struct comm *comm)
 	size_t last_count = print_column(table, "last_count", "last", PRINT_COUNT);
 	size_t last = print_column(table, "last", "share", PRINT_SHARE);
 
-	print_old_key(table, caused, "inflicted");
 	for (size_t i = 0; i < comm->rank_count; i++) {
 		const struct comm_rank *item = &comm->ranks[i];
 
@@ -212,9 +211,6 @@ const struct command cmd_comm = {
 		 "Then for each rank the time it waits, the time the others, summed, wait for it "
 		 "(wait caused), and the number of units in which it is last to arrive.\n",
 	.options = OPTION_TABLES(rows, cmd_run_rows),
-	.after = "JSON and CSV have wait_caused_ns also under its old name, inflicted_ns, until "
-		 "the next version.\n"
-		 "\n"
-		 "Exit status: 0 success, 1 no trace, 2 usage error.\n",
+	.after = "Exit status: 0 success, 1 no trace, 2 usage error.\n",
 	.run = run,
 };

@@ -117,10 +117,7 @@ const struct command cmd_dump = {
 		 "have entered and not left. A file without footer belongs to a process that was "
 		 "killed: it is shown up to its end.\n",
 	.options = OPTION_TABLES(rows),
-	.after = "JSON and CSV of records have start_ns also under its old name, begin_ns, until "
-		 "the next version.\n"
-		 "\n"
-		 "Flags of a record: g inside a communication group, c captured into a graph, a an "
+	.after = "Flags of a record: g inside a communication group, c captured into a graph, a an "
 		 "activity: one kernel, copy or set of its call, l left without returning (by an "
 		 "exception, longjmp or the end of its thread): its duration is unknown.\n"
 		 "Exit status: 0 success, 1 a file is unreadable, 2 usage error.\n",

@@ -150,9 +150,6 @@ static void add_runs(cJSON *object, const struct ssgd_item *items, size_t count)
 				: cJSON_CreateNull());
 		cJSON_AddItemToObject(run, "no_layer_predictions",
 			ssgd->unpredicted ? cJSON_CreateString(ssgd->unpredicted) : cJSON_CreateNull());
-		/* the old key */
-		cJSON_AddItemToObject(run, "untold",
-			ssgd->unpredicted ? cJSON_CreateString(ssgd->unpredicted) : cJSON_CreateNull());
 		cJSON_AddItemToArray(list, run);
 	}
 }
@@ -420,8 +417,8 @@ const struct command cmd_model = {
 		 "JSON\n"
 		 "  runs\trun, program, gpus, iterations, t_iter_ns, t_iter_sd_ns, rest_ns, "
 		 "files_hidden, copies_hidden and communication_hidden (shares), behaviour (the "
-		 "name of a prediction, or null), no_layer_predictions (the reason, or null; also "
-		 "as untold, until the next version)\n"
+		 "name of a prediction, or null), no_layer_predictions (the reason, or "
+		 "null)\n"
 		 "  phases\trun, phase, busy_ns, busy_sd_ns, exclusive_ns, exclusive_sd_ns\n"
 		 "  predictions\trun, assumption, title, equation, predicted_ns, predicted_sd_ns, "
 		 "error, with_rest_ns, with_rest_sd_ns, with_rest_error, off, behaviour (1: a "
@@ -438,9 +435,6 @@ const struct command cmd_model = {
 		 "iteration, a value for each term, t_iter_ns, fitted_ns, residual_ns\n"
 		 "  regressions\twith --by-program, instead of it: the same for each, with program\n"
 		 "  Errors are shares (0.02 is 2%); unknown values are null.\n"
-		 "\n"
-		 "JSON and CSV have max_ns of layers also under its old name, greatest_ns, until "
-		 "the next version.\n"
 		 "\n"
 		 "Exit status: 0 success, 1 no trace, or a run without iterations, 2 usage error.\n",
 	.run = run,

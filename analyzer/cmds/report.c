@@ -122,8 +122,7 @@ static const struct option_row rows[] = {
 	{"iterations", OPTION_ITERATIONS, NULL,
 		"with --csv: a row per iteration and phase, including those left out: run, rank, "
 		"device, iteration, kind (used, warmup, uneven, different, cut, untimed), start_ns, end_ns, "
-		"phase, busy, exclusive, and begin_ns (start_ns under its old name, until the "
-		"next version). The phase \"iteration\" is the whole"},
+		"phase, busy, exclusive. The phase \"iteration\" is the whole"},
 	{0},
 };
 
@@ -210,12 +209,6 @@ const struct command cmd_report = {
 		 "SPEED-UP\n"
 		 "  (3.6), N_g t_iter / t'_iter, relative to the run of the same program on one "
 		 "GPU. Where the samples of an iteration are known, their ratio replaces N_g.\n"
-		 "\n"
-		 "JSON has phases_attributed_by, markers_agreement, incomplete, "
-		 "iterations_used_min and _max, wait_caused_ns and start_ns of windows also under "
-		 "their old names (phases_told_by, marks_agreement, broken_off, "
-		 "iterations_used_least and _most, inflicted_ns, begin_ns), until the next "
-		 "version.\n"
 		 "\n"
 		 "Exit status: 0 success, 1 no trace or no iterations, 2 usage error.\n",
 	.run = run,

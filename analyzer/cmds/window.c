@@ -195,8 +195,6 @@ static void kernel_table(struct print_table *table, const struct job *job, enum 
 	size_t kernel_count;
 	struct window_kernel *kernels = window_all_kernels(job->windows, job->count, &kernel_count);
 
-	print_old_key(table, greatest, "greatest");
-	print_old_key(table, least, "least");
 	for (size_t i = 0; i < kernel_count && i < job->kernel_rows; i++) {
 		print_row(table);
 		print_word(table, name, short_name(table->arena, kernels[i].name, form));
@@ -346,9 +344,6 @@ const struct command cmd_window = {
 	.options = OPTION_TABLES(rows, cmd_imported_rows),
 	.after = "A truncated file, as when the profiler was killed, is read up to its end, with a "
 		 "warning that gives the position.\n"
-		 "\n"
-		 "JSON and CSV have min_ns and max_ns also under their old names, least_ns and "
-		 "greatest_ns, until the next version.\n"
 		 "\n"
 		 "Exit status: 0 success, 1 no readable file or none with events, 2 usage error.\n",
 	.run = run,

@@ -254,7 +254,6 @@ void report_found_json(const struct analysis *analysis, cJSON *object)
 	cJSON_AddStringToObject(object, "sequence_found_by", report_source_key(least->sequence));
 	cJSON_AddNumberToObject(object, "sequence_iterations", (double)least->sequence_count);
 	cJSON_AddNumberToObject(object, "markers_agreement", least->agreement);
-	cJSON_AddNumberToObject(object, "marks_agreement", least->agreement); /* the old key */
 }
 
 const char *report_origin(struct analysis *analysis)

@@ -422,7 +422,6 @@ static void add_windows(cJSON *object, const struct timeline *timeline)
 		cJSON *item = cJSON_CreateObject();
 
 		cJSON_AddNumberToObject(item, "start_ns", (double)window->begin_ns);
-		cJSON_AddNumberToObject(item, "begin_ns", (double)window->begin_ns); /* the old key */
 		if (window->end_ns != INT64_MAX)
 			cJSON_AddNumberToObject(item, "end_ns", (double)window->end_ns);
 		if (window->iteration)
@@ -444,7 +443,6 @@ static void add_attribution_json(cJSON *object, const struct timeline *timeline)
 	item = cJSON_AddObjectToObject(object, "phases_attributed_by");
 	for (int attributed = 0; attributed < TIMELINE_ATTRIBUTED_COUNT; attributed++)
 		cJSON_AddNumberToObject(item, keys[attributed], attributed_ns[attributed]);
-	cJSON_AddItemToObject(object, "phases_told_by", cJSON_Duplicate(item, true)); /* the old key */
 }
 
 /* Of all processes together. */

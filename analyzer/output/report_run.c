@@ -454,7 +454,7 @@ void report_iterations_csv(struct run *runs, size_t run_count, FILE *out)
 {
 	struct csv_line line = {.out = out};
 
-	fputs("run,rank,device,iteration,kind,start_ns,end_ns,phase,busy_ns,exclusive_ns,begin_ns\n", out);
+	fputs("run,rank,device,iteration,kind,start_ns,end_ns,phase,busy_ns,exclusive_ns\n", out);
 	for (size_t r = 0; r < run_count; r++) {
 		const struct analysis *analysis = &runs[r].analysis;
 
@@ -472,15 +472,14 @@ void report_iterations_csv(struct run *runs, size_t run_count, FILE *out)
 					csv_put(&line, runs[r].label);
 					fprintf(out,
 						",%d,%d,%" PRId64 ",%s,%" PRId64 ",%" PRId64 ",%s,%" PRId64
-						",%" PRId64 ",%" PRId64,
+						",%" PRId64,
 						rank, worker->worker->device,
 						worker->pace.count ? analysis_number(analysis, worker, i)
 								   : (int64_t)i,
 						report_iteration_kinds[item->kind], item->begin_ns,
 						item->end_ns, whole ? "iteration" : phase_keys[phase],
 						whole ? times->iteration_ns : times->busy_ns[phase],
-						whole ? times->iteration_ns : times->exclusive_ns[phase],
-						item->begin_ns);
+						whole ? times->iteration_ns : times->exclusive_ns[phase]);
 					csv_end(&line);
 				}
 			}
@@ -504,7 +503,6 @@ static void add_left_out(cJSON *object, const struct left_out *left)
 	cJSON_AddNumberToObject(out, "evaluations", (double)left->gaps[ITERATION_EVALUATION]);
 	cJSON_AddNumberToObject(out, "evaluations_ns", left->gaps_ns[ITERATION_EVALUATION]);
 	cJSON_AddNumberToObject(out, "incomplete", (double)left->gaps[ITERATION_PARTIAL]);
-	cJSON_AddNumberToObject(out, "broken_off", (double)left->gaps[ITERATION_PARTIAL]); /* the old key */
 	cJSON_AddNumberToObject(out, "rest_ns", left->gaps_ns[ITERATION_REST]);
 }
 

@@ -210,9 +210,6 @@ cJSON *report_summaries_json(struct summaries *job, bool ranks)
 		return object;
 	cJSON_AddNumberToObject(object, "iterations_used_min", (double)head.least_used);
 	cJSON_AddNumberToObject(object, "iterations_used_max", (double)head.most_used);
-	/* the old keys */
-	cJSON_AddNumberToObject(object, "iterations_used_least", (double)head.least_used);
-	cJSON_AddNumberToObject(object, "iterations_used_most", (double)head.most_used);
 	cJSON_AddNumberToObject(object, "confidence", head.confidence);
 	cJSON_AddNumberToObject(object, "t_iter_ns", pooled(job, offsetof(struct summary_worker, iteration)));
 	cJSON_AddNumberToObject(object, "equation_ns", summaries_equation(job));

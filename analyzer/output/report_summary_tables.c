@@ -298,8 +298,6 @@ void report_summary_ranks(struct summaries *job, size_t most, struct print_table
 	size_t last = print_column(table, "last", "last to arrive", PRINT_SHARE);
 	const struct summaries_worker **order = mem_alloc(job->worker_count, sizeof(*order));
 
-	print_old_key(table, caused, "inflicted");
-	print_old_key(table, each, "inflicted_each");
 	for (size_t w = 0; w < job->worker_count; w++)
 		order[w] = &job->workers[w];
 	if (most < job->worker_count)
@@ -372,7 +370,6 @@ void report_summary_causes(struct summaries *job, const struct cause_list *cause
 	size_t factor = print_column(table, "factor", "factor", PRINT_REAL);
 	size_t evidence = print_column(table, "evidence", "evidence", PRINT_WORD);
 
-	print_old_key(table, caused, "inflicted");
 	for (size_t i = 0; i < causes->count; i++) {
 		const struct cause *cause = &causes->items[i];
 

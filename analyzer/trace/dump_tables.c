@@ -193,7 +193,6 @@ void dump_records(struct dump *dump, struct print_table *table)
 	columns.thread = print_column(table, "thread", "thread", PRINT_COUNT);
 	columns.kind = print_column(table, "kind", "kind", PRINT_WORD);
 	columns.start = print_column(table, "start_ns", "start, ns", PRINT_COUNT);
-	print_old_key(table, columns.start, "begin_ns");
 	columns.duration = print_column(table, "duration_ns", "ns", PRINT_COUNT);
 	columns.queue = print_column(table, "queue", "queue", PRINT_COUNT);
 	columns.correlation = print_column(table, "correlation", "corr", PRINT_COUNT);

@@ -55,7 +55,7 @@ static const struct print_column columns[] = {
 	PRINT_COLUMN("stages", NULL, PRINT_WORD),
 	PRINT_COLUMN("partition", NULL, PRINT_WORD),
 	PRINT_COLUMN(NULL, "GiB", PRINT_FIGURE, .digits = 3, .csv_key = ""),
-	PRINT_COLUMN("memory_bytes", NULL, PRINT_COUNT, .old_key = "memory_at_least_bytes"),
+	PRINT_COLUMN("memory_bytes", NULL, PRINT_COUNT),
 	PRINT_COLUMN("fits", NULL, PRINT_FLAG, .csv_key = ""),
 	PRINT_COLUMN("state_bytes", NULL, PRINT_COUNT, .csv_key = ""),
 	PRINT_COLUMN("kept_bytes", NULL, PRINT_COUNT, .csv_key = ""),

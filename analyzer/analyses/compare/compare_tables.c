@@ -306,7 +306,6 @@ static void print_pairs_json(struct compare *compare, cJSON *object)
 		for (size_t w = 0; words[w]; w++)
 			cJSON_AddItemToArray(
 				sentences, cJSON_CreateString(print_clean(&compare->arena, words[w])));
-		cJSON_AddItemToObject(item, "words", cJSON_Duplicate(sentences, true)); /* the old key */
 		print_init(&table, &compare->arena);
 		fill_rows(compare, pair, &table, true);
 		cJSON_AddItemToObject(item, "rows", print_json(&table));

@@ -289,7 +289,6 @@ void ssgd_layer_table(const struct ssgd_item *items, size_t count, struct print_
 	size_t imbalance = print_column(table, "lif", "LIF", PRINT_REAL);
 	size_t slowest = print_column(table, "slowest", "rank", PRINT_WORD);
 
-	print_old_key(table, greatest, "greatest");
 	for (size_t r = 0; r < count; r++) {
 		struct analysis *analysis = &items[r].run->analysis;
 		const struct balance *balance = &items[r].balance;
