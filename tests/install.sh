@@ -27,10 +27,10 @@ fi
 
 # one version
 for program in pmrun pmanalyze pmfit; do
-	"$program" --version | sed -n 's/^\(pmrun\|pmanalyze\|pmfit\|libpmhook\) \([0-9.]*\).*/\2/p'
+	"$program" --version | sed -n 's/^\(pmrun\|pmanalyze\|pmfit\|libpmhook\|GPU stand-in: softgpu\) \([0-9.]*\).*/\2/p'
 done >versions
 PKG_CONFIG_PATH=$lib/pkgconfig pkg-config --modversion pmfit >>versions || echo none >>versions
-[ "$(wc -l <versions)" = 5 ] && [ "$(sort -u versions | wc -l)" = 1 ] || complain "versions: $(cat versions)"
+[ "$(wc -l <versions)" = 6 ] && [ "$(sort -u versions | wc -l)" = 1 ] || complain "versions: $(cat versions)"
 
 # the main job
 mkdata --dataset mnist --out data --train 600 --test 100

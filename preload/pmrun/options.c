@@ -57,7 +57,7 @@ static const struct option_row rows[] = {
 		"print where each thread of a Python program is, innermost function first, and exit; the program goes on. It is "
 		"the same user's, and the system lets its memory be read (kernel.yama.ptrace_scope, CAP_SYS_PTRACE)"},
 	{"help", 'h', NULL, "print this help"},
-	{"version", 'V', NULL, "print the versions of pmrun and libpmhook.so and exit"},
+	{"version", 'V', NULL, "print the versions of pmrun, libpmhook.so and the GPU stand-in, with their paths, and exit"},
 	{0},
 };
 

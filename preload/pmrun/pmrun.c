@@ -39,11 +39,11 @@ static void check_settings(void)
 		exit(2);
 }
 
-/* The first of the given paths, relative to this program's folder, that exists; exits where there is none. */
-static void find_beside(const char *what, const char *const *candidates, char found[PATH_MAX])
+/* The first of the given paths, relative to this program's folder, that exists. */
+static bool is_beside(const char *const *candidates, char self[PATH_MAX], char found[PATH_MAX])
 {
-	char self[PATH_MAX], path[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+	char path[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, PATH_MAX - 1);
 
 	if (n < 0)
 		err(125, "/proc/self/exe");
@@ -51,15 +51,25 @@ static void find_beside(const char *what, const char *const *candidates, char fo
 	*strrchr(self, '/') = 0;
 	for (const char *const *c = candidates; *c; c++)
 		if (snprintf(path, sizeof path, "%s/%s", self, *c) < (int)sizeof path &&
-			realpath(path, found)) {
-			/* what the loader takes for the end of a name in its lists */
-			if (found[strcspn(found, " :;")])
-				errx(125,
-					"%s: the dynamic linker does not accept paths with blanks or "
-					"colons; install pmhook elsewhere",
-					found);
-			return;
-		}
+			realpath(path, found))
+			return true;
+	return false;
+}
+
+/* The same; exits where there is none. */
+static void find_beside(const char *what, const char *const *candidates, char found[PATH_MAX])
+{
+	char self[PATH_MAX];
+
+	if (is_beside(candidates, self, found)) {
+		/* what the loader takes for the end of a name in its lists */
+		if (found[strcspn(found, " :;")])
+			errx(125,
+				"%s: the dynamic linker does not accept paths with blanks or "
+				"colons; install pmhook elsewhere",
+				found);
+		return;
+	}
 	warnx("%s not found; searched", what);
 	for (const char *const *c = candidates; *c; c++)
 		warnx("  %s/%s", self, *c);
@@ -192,26 +202,48 @@ static void make_output(struct pmrun_options *o)
 	setenv("PMHOOK_OUT", absolute, 1);
 }
 
-/* The library is read, not loaded: in a process that loads it, it begins to record. */
-void pmrun_print_versions(void)
+/* The text after `marker` in a library, which is read, not loaded: in a process that loads the hook, it
+ * begins to record. */
+static const char *version_in(const char *path, const char *marker)
 {
-	char path[PATH_MAX];
 	struct stat status;
 	const char *bytes, *text;
-	int fd;
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-	puts("pmrun " PM_PROJECT_VERSION);
-	pmrun_find_hook(path);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &status) != 0)
 		err(125, "%s", path);
 	bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	close(fd);
 	if (bytes == MAP_FAILED)
 		err(125, "%s", path);
-	text = memmem(bytes, (size_t)status.st_size, PMH_VERSION_TEXT, strlen(PMH_VERSION_TEXT));
+	text = memmem(bytes, (size_t)status.st_size, marker, strlen(marker));
 	if (!text)
 		errx(125, "%s has no version: it is not of this release", path);
-	printf("libpmhook %s, %s\n" PM_BUILD "\n", text + strlen(PMH_VERSION_TEXT), path);
+	return text + strlen(marker);
+}
+
+static const char *const stand_ins[] = {"../softgpu", "../" PM_LIBDIR "/pmhook/softgpu", NULL};
+
+static void print_stand_in(void)
+{
+	char self[PATH_MAX], folder[PATH_MAX], path[PATH_MAX];
+
+	if (!is_beside(stand_ins, self, folder) ||
+		snprintf(path, sizeof(path), "%s/libsoftgpu.so.1", folder) >= (int)sizeof(path) ||
+		access(path, R_OK) != 0)
+		puts("GPU stand-in: none (the package pmhook-softgpu)");
+	else
+		printf("GPU stand-in: softgpu %s, %s\n", version_in(path, "softgpu version "), folder);
+}
+
+void pmrun_print_versions(void)
+{
+	char path[PATH_MAX];
+
+	puts("pmrun " PM_PROJECT_VERSION);
+	pmrun_find_hook(path);
+	printf("libpmhook %s, %s\n" PM_BUILD "\n", version_in(path, PMH_VERSION_TEXT), path);
+	print_stand_in();
 }
 
 /* Before the program's own libraries are looked for: those with a run path to the vendor's would find these.
@@ -226,7 +258,6 @@ static void preload_stand_ins(const char *folder)
 
 int main(int argc, char **argv)
 {
-	static const char *const stand_ins[] = {"../softgpu", "../" PM_LIBDIR "/pmhook/softgpu", NULL};
 	struct pmrun_options options = {.grace_seconds = 5};
 	char path[PATH_MAX];
 	int status;
