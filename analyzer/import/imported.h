@@ -28,7 +28,20 @@
 
 #define IMPORTED_NONE UINT32_MAX
 
-enum imported_format { IMPORTED_KINETO, IMPORTED_CHROME, IMPORTED_NSYS, IMPORTED_JAX, IMPORTED_ASCEND, IMPORTED_ROCPROF };
+/* What was read, and what a report says of who recorded it. */
+#define IMPORTED_FORMAT_LIST(X) \
+	X(KINETO, "Kineto") \
+	X(CHROME, "labels of phases") \
+	X(NSYS, "Nsight Systems") \
+	X(JAX, "JAX's profiler") \
+	X(ASCEND, "Ascend's profiler") \
+	X(ROCPROF, "rocprofv3")
+
+enum imported_format {
+#define IMPORTED_FORMAT_ITEM(name, recorder) IMPORTED_##name,
+	IMPORTED_FORMAT_LIST(IMPORTED_FORMAT_ITEM)
+#undef IMPORTED_FORMAT_ITEM
+};
 
 /* What a device event does, by its name (imported_kind.h). */
 enum imported_kind { IMPORTED_COMPUTE, IMPORTED_COMMUNICATION, IMPORTED_MEMORY, IMPORTED_OTHER };

@@ -441,12 +441,11 @@ static void add_window(struct timeline *timeline, struct timeline_process *proce
 	process->window_count = 1;
 }
 
-static const char *const recorders[] = {[IMPORTED_KINETO] = "Kineto",
-	[IMPORTED_CHROME] = "labels of phases",
-	[IMPORTED_NSYS] = "Nsight Systems",
-	[IMPORTED_JAX] = "JAX's profiler",
-	[IMPORTED_ASCEND] = "Ascend's profiler",
-	[IMPORTED_ROCPROF] = "rocprofv3"};
+static const char *const recorders[] = {
+#define IMPORTED_FORMAT_ITEM(name, recorder) recorder,
+	IMPORTED_FORMAT_LIST(IMPORTED_FORMAT_ITEM)
+#undef IMPORTED_FORMAT_ITEM
+};
 
 bool imported_timeline_is_labels(const struct timeline *timeline)
 {
