@@ -57,6 +57,8 @@ static const uint32_t phase_levels[] = {
 	[PHASE_OTHER] = LEVEL_OTHER,
 };
 
+_Static_assert(PHASE_WORK_COUNT == 9, "each phase of work has its level: what has none would be forward");
+
 int64_t *phase_waits(const struct timeline *timeline, const struct collective_list *collectives)
 {
 	int64_t *waits = mem_alloc(timeline->call_count, sizeof(*waits));

@@ -44,6 +44,8 @@ static const char style[] =
 	"@media print{.toc{display:none}table{font-size:8pt}.scroll{overflow:visible}th,"
 	"td{padding:1px 3px}.dim,.legend{break-after:avoid}}\n";
 
+_Static_assert(PHASE_WORK_COUNT == 9, "each phase of work has its colour: what has none would be black");
+
 /* Patterns of idle causes; and of waiting, in the colour of communication. */
 static const char patterns[] =
 	"<svg width=\"0\" height=\"0\" style=\"position:absolute\" aria-hidden=\"true\"><defs>"
