@@ -1,6 +1,7 @@
 /* What makes a fit impossible or doubtful, in a sentence: pm_fit_check, pm_fit_warn, pm_fit_check_predict. */
 #include "base/error_message.h"
 #include "base/role.h"
+#include "enum_names.h"
 #include "pm_fit.h"
 #include "space.h"
 
@@ -92,11 +93,11 @@ static const char *check_parameter(const struct pm_fit_parameter *p)
 {
 	const char *bad;
 
-	if ((unsigned)p->method > PM_FIT_DE)
+	if (!enum_names_has(enum_names_methods, (unsigned)p->method))
 		return error_message("unknown method %d", (int)p->method);
-	if ((unsigned)p->scale > PM_FIT_SCALE_NONE)
+	if (!enum_names_has(enum_names_scales, (unsigned)p->scale))
 		return error_message("unknown scale %d", (int)p->scale);
-	if ((unsigned)p->penalty > PM_FIT_L2)
+	if (!enum_names_has(enum_names_penalties, (unsigned)p->penalty))
 		return error_message("unknown penalty %d", (int)p->penalty);
 	if (!(p->lambda_coefficients >= 0) || !(p->lambda_powers >= 0) || !isfinite(p->lambda_coefficients) ||
 		!isfinite(p->lambda_powers))

@@ -36,6 +36,15 @@ const char *const enum_names_ends[] = {[PM_FIT_END_CONVERGED] = "converged",
 const char *const enum_names_flags[] = {
 	"at lower bound", "at upper bound", "dead", "undetermined", "outside", NULL};
 
+bool enum_names_has(const char *const *names, unsigned value)
+{
+	unsigned count = 0;
+
+	while (names[count])
+		count++;
+	return value < count;
+}
+
 int enum_names_find(const char *const *names, const char *name)
 {
 	for (int i = 0; name && names[i]; i++)
