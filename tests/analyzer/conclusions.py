@@ -267,7 +267,7 @@ def judge_file(case):
     result = subprocess.run([PMANALYZE, "report", folder], capture_output=True, check=False, text=True)
     if result.returncode != 0:
         return [f"{name}: exit status {result.returncode}: {result.stderr}"]
-    found = findings(result.stdout)
+    found = [" ".join(line.split()) for line in findings(result.stdout)]
     missing = in_order(" ".join(found), words)
     wrong = [f"{name}: no \"{missing}\" in: {found}"] if missing else []
     wrong += [f"{name}: \"{word}\" in: {line}" for word in never for line in found if word in line]
