@@ -87,6 +87,7 @@ bool offload_find(
 		return false;
 	offload->returns = offload->from_ns >= fmax(LEAST * step_ns, RETURNS * offload->to_ns);
 	offload->spread = offload->late_ns >= SPREAD * offload->to_ns && offload->late_count >= MANY;
-	offload->large = worker->used_count > 1 && least >= LARGE && most - least <= ALIKE * most && offload->count >= MANY;
+	offload->large = worker->used_count > 1 && least >= LARGE && most - least <= ALIKE * most &&
+			 offload->count >= MANY;
 	return offload->returns || offload->spread || offload->large;
 }

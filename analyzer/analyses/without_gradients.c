@@ -31,7 +31,8 @@ struct without_gradients without_gradients_in(
 	return sums;
 }
 
-struct without_gradients without_gradients_of(const struct analysis *analysis, const struct analysis_worker *worker)
+struct without_gradients without_gradients_of(
+	const struct analysis *analysis, const struct analysis_worker *worker)
 {
 	struct without_gradients mean = {0};
 

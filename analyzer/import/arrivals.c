@@ -127,8 +127,8 @@ static void add_collective(
 
 #define AS_MANY 0.9 /* of the longest: recordings begin and end at other moments */
 
-/* Messages whose kernel says neither sender nor receiver, as those of a batch: ranks have other numbers of them,
- * which an exchange of all with all has not. */
+/* Messages whose kernel says neither sender nor receiver, as those of a batch: ranks have other numbers of
+ * them, which an exchange of all with all has not. */
 static bool are_messages(const char *key, const struct sequence *sequences, size_t count, size_t longest)
 {
 	if (!strcasestr(key, "sendrecv"))

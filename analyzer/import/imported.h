@@ -92,8 +92,8 @@ struct imported_events {
 	uint32_t *collective;  /* what is known of the communication */
 	uint64_t *correlation; /* 0: none */
 	uint64_t *external;    /* number of the operator that launched it; 0: unknown */
-	uint32_t *shape; /* with IMPORTED_WANT_SHAPES: of a kernel "grid and block" as six numbers; always: of copies
-			    and sets the bytes; strings, "": not known */
+	uint32_t *shape; /* with IMPORTED_WANT_SHAPES: of a kernel "grid and block" as six numbers; always: of
+			    copies and sets the bytes; strings, "": not known */
 	uint32_t *phase, *layer; /* what the writer says it is of, as pmanalyze export does; strings, or "" */
 	uint8_t *kind, *activity;
 };

@@ -369,8 +369,8 @@ static void set_collective(struct attribute *attribute, const struct imported_la
 enum gradients { GRADIENTS_UNKNOWN, GRADIENTS_RECORDED, GRADIENTS_NOT_RECORDED };
 
 /*
- * PyTorch's own operators that are layers have numbers while gradients are recorded, of nested ones at least the
- * outermost. Libraries' operators may have none at any time.
+ * PyTorch's own operators that are layers have numbers while gradients are recorded, of nested ones at least
+ * the outermost. Libraries' operators may have none at any time.
  */
 static enum gradients gradients_of(const struct attribute *attribute, const struct imported_launch *launch)
 {
@@ -385,7 +385,8 @@ static enum gradients gradients_of(const struct attribute *attribute, const stru
 		if (imported->spans.sequence[span] >= 0)
 			return GRADIENTS_RECORDED;
 	return place->anchor != IMPORTED_NONE && place->top != IMPORTED_NONE &&
-			       strncmp(imported->strings.items[imported->spans.name[place->top]], "aten::", 6) == 0
+			       strncmp(imported->strings.items[imported->spans.name[place->top]],
+				       "aten::", 6) == 0
 		       ? GRADIENTS_NOT_RECORDED
 		       : GRADIENTS_UNKNOWN;
 }

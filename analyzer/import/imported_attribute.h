@@ -22,7 +22,7 @@
  */
 struct imported_attribution {
 	uint8_t *phase, *part;
-	bool *no_gradients;   /* forward work while the framework, which does otherwise, records no gradients */
+	bool *no_gradients; /* forward work while the framework, which does otherwise, records no gradients */
 	uint32_t *collective; /* of communication, by event: what the program's range around its launch calls
 				 it; 0: none */
 	uint32_t *layer;

@@ -124,7 +124,8 @@ static enum pm_kind event_kind(const struct imported *imported, uint32_t event, 
 	}
 }
 
-static void describe_copy(const struct imported *imported, uint32_t event, struct imported_operation *operation)
+static void describe_copy(
+	const struct imported *imported, uint32_t event, struct imported_operation *operation)
 {
 	operation->direction = imported_direction(imported->strings.items[operation->event]);
 	operation->bytes = strtoull(imported->strings.items[imported->events.shape[event]], NULL, 10);

@@ -224,7 +224,8 @@ static uint64_t hash_of(const struct imported_operation *operation)
 	hash = mem_hash(hash, (uint64_t)operation->layer << 32 | operation->communicator);
 	hash = mem_hash(hash, (uint64_t)operation->kind << 32 | (uint64_t)operation->phase << 24 |
 				      (uint64_t)operation->part << 16 | (uint64_t)operation->direction << 8 |
-				      (uint64_t)operation->no_gradients << 2 | (uint64_t)operation->pairwise << 1 | operation->activity);
+				      (uint64_t)operation->no_gradients << 2 |
+				      (uint64_t)operation->pairwise << 1 | operation->activity);
 	return mem_hash(mem_hash(hash, operation->bytes), (uint32_t)operation->peer);
 }
 
@@ -232,8 +233,8 @@ static bool same(const struct imported_operation *a, const struct imported_opera
 {
 	return a->call == b->call && a->event == b->event && a->layer == b->layer &&
 	       a->communicator == b->communicator && a->kind == b->kind && a->phase == b->phase &&
-	       a->part == b->part && a->no_gradients == b->no_gradients && a->direction == b->direction && a->pairwise == b->pairwise &&
-	       a->activity == b->activity && a->bytes == b->bytes &&
+	       a->part == b->part && a->no_gradients == b->no_gradients && a->direction == b->direction &&
+	       a->pairwise == b->pairwise && a->activity == b->activity && a->bytes == b->bytes &&
 	       a->peer == b->peer;
 }
 

@@ -53,7 +53,8 @@ struct timeline_operation {
 	uint8_t given_phase; /* where the data themselves tell phase and layer: enum phase + 1; 0: they do not
 			      */
 	uint8_t given_part; /* enum phase_layer_column + 1: which of a layer's times it is; 0: by the phase */
-	bool given_no_gradients; /* forward work while the framework records no gradients, as it does elsewhere */
+	bool given_no_gradients; /* forward work while the framework records no gradients, as it does
+				    elsewhere */
 	uint32_t given_layer; /* string: name of the layer; 0: none */
 	uint32_t value_count;
 	const uint64_t *values;

@@ -85,7 +85,8 @@ static void find_evaluation(struct cause_search *search)
 
 	for (size_t w = 0; w < analysis->worker_count && own_ns > 0; w++)
 		if (w != search->worker)
-			others_ns = fmin(others_ns, without_gradients_of(analysis, &analysis->workers[w]).without_ns);
+			others_ns = fmin(
+				others_ns, without_gradients_of(analysis, &analysis->workers[w]).without_ns);
 	if (!(own_ns > others_ns) || !cause_matters(search, own_ns - others_ns))
 		return;
 	cause_add(search,
@@ -94,8 +95,10 @@ static void find_evaluation(struct cause_search *search)
 			.advice = "evaluate on all ranks, each a part of the samples, or beside training",
 			.cost_ns = own_ns - others_ns,
 			.factor = NAN,
-			.evidence = arena_format(arena, "forward work without gradients takes %s %s, on other ranks %s",
-				print_time(arena, own_ns), step_each(analysis->is_whole), print_time(arena, others_ns))});
+			.evidence = arena_format(arena,
+				"forward work without gradients takes %s %s, on other ranks %s",
+				print_time(arena, own_ns), step_each(analysis->is_whole),
+				print_time(arena, others_ns))});
 }
 
 static void find_unknown(struct cause_search *search)

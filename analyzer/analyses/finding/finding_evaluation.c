@@ -97,21 +97,22 @@ static void find_within(struct finding_list *list, const struct within *within)
 	if (!isfinite(least_ns) || least_ns < FINDING_LEAST * list->step.mean_ns)
 		return;
 	forward_ns =
-		least_ns + analysis_phase(analysis->workers, analysis->worker_count, PHASE_FORWARD, ANALYSIS_BUSY).mean;
-	finding_add(
-		list, (struct finding){.kind = FINDING_EVALUATION,
-			      .strength = strength_of(list),
-			      .subject = within->subject,
-			      .title = arena_format(arena,
-				      "%s takes %s of the devices' time in each step (%.0f%% of it)", within->title,
-				      print_time(arena, least_ns), 100 * least_ns / list->step.mean_ns),
-			      .text = arena_format(
-				      arena, "%s; of forward work in all it is %.0f%%, and it is counted as \"other\"",
-				      within->text, 100 * least_ns / forward_ns),
-			      .advice = within->advice,
-			      .worker = SIZE_MAX,
-			      .gain_ns = NAN,
-			      .lost_ns = NAN});
+		least_ns +
+		analysis_phase(analysis->workers, analysis->worker_count, PHASE_FORWARD, ANALYSIS_BUSY).mean;
+	finding_add(list,
+		(struct finding){.kind = FINDING_EVALUATION,
+			.strength = strength_of(list),
+			.subject = within->subject,
+			.title = arena_format(arena,
+				"%s takes %s of the devices' time in each step (%.0f%% of it)", within->title,
+				print_time(arena, least_ns), 100 * least_ns / list->step.mean_ns),
+			.text = arena_format(arena,
+				"%s; of forward work in all it is %.0f%%, and it is counted as \"other\"",
+				within->text, 100 * least_ns / forward_ns),
+			.advice = within->advice,
+			.worker = SIZE_MAX,
+			.gain_ns = NAN,
+			.lost_ns = NAN});
 }
 
 /* ---- Of other profilers' traces, where the operators say it ---- */
@@ -135,7 +136,8 @@ static void find_given(struct finding_list *list)
 		(struct finding){.kind = FINDING_EVALUATION,
 			.strength = strength_of(list),
 			.subject = "a step's forward without gradients",
-			.title = arena_format(arena, "Forward work without gradients takes %.0f%% of the forward work",
+			.title = arena_format(arena,
+				"Forward work without gradients takes %.0f%% of the forward work",
 				100 * least.without_ns / least.forward_ns),
 			.text = arena_format(arena,
 				"%s of %s a step (%.0f%% of the step) are in operators without a sequence number, which "

@@ -300,7 +300,8 @@ static bool are_partners_unknown(const struct analysis *analysis)
 
 		if (function->kind != PM_KIND_COMM || call->interval_count == 0)
 			continue;
-		ns = (double)(timeline_call_end(timeline, call) - timeline_interval(timeline, call->interval).begin_ns);
+		ns = (double)(timeline_call_end(timeline, call) -
+			      timeline_interval(timeline, call->interval).begin_ns);
 		all_ns += ns;
 		if (exchange_of(function->name) == EXCHANGE_SENDS && !met[i] &&
 			!timeline_value(timeline, &timeline->operations[call->operation], "peer", &peer))
@@ -370,7 +371,8 @@ static void add_communication(struct finding_list *list)
 			? arena_format(arena, "%s of that waits for the partner, in the pipeline's bubble",
 				  print_time(arena, wait_ns))
 			: "waiting for the last rank is not counted";
-	finding_add_idle(list, FINDING_COMMUNICATION, absent || unknown ? FINDING_WEAK : finding_measured(list), NULL,
+	finding_add_idle(list, FINDING_COMMUNICATION,
+		absent || unknown ? FINDING_WEAK : finding_measured(list), NULL,
 		arena_format(arena, "%s %s of it; %s", list->step.whole ? "The recording has" : "A step has",
 			print_time(arena, busy_ns), waits),
 		exchange_advice(analysis), lost_ns(list, sends && wait_ns > 0));

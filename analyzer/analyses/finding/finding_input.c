@@ -40,8 +40,8 @@ void finding_add_input(struct finding_list *list, const double ns[3], const stru
 static const char *copied_text(struct arena *arena, const struct offload *offload)
 {
 	if (offload->large && !offload->returns && !offload->spread)
-		return arena_format(arena, "they are %.3g GB in %.0f copies, the same in each step", offload->bytes / 1e9,
-			offload->count);
+		return arena_format(arena, "they are %.3g GB in %.0f copies, the same in each step",
+			offload->bytes / 1e9, offload->count);
 	return arena_format(arena, "%.0f%% of the first, in %.0f copies, are after the step began to compute",
 		100 * offload->late_ns / offload->to_ns, offload->late_count);
 }
@@ -58,7 +58,8 @@ static void add_offload(struct finding_list *list, const struct analysis_worker 
 			.strength = offload.returns ? finding_measured(list) : FINDING_LIKELY,
 			.subject = "offload",
 			.title = "The GPUs wait for weights or optimizer state that the host keeps (offload)",
-			.text = arena_format(arena, "Copies to each GPU take %s a step and copies back %s; %s: no batch of input is copied so",
+			.text = arena_format(arena,
+				"Copies to each GPU take %s a step and copies back %s; %s: no batch of input is copied so",
 				print_time(arena, offload.to_ns), print_time(arena, offload.from_ns),
 				copied_text(arena, &offload)),
 			.advice =

@@ -146,7 +146,8 @@ static struct finding_late late_by_evaluation(struct finding_list *list, size_t 
 
 	for (size_t i = 0; i < list->step.used; i++)
 		if (list->step.outlier[i])
-			ns += without_gradients_before(list->analysis, of, of->used[i]) / (double)list->step.outlier_count;
+			ns += without_gradients_before(list->analysis, of, of->used[i]) /
+			      (double)list->step.outlier_count;
 	if (!(ns > 0 && ns >= MOSTLY * least_ns))
 		return (struct finding_late){0};
 	return (struct finding_late){ns,
