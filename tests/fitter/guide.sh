@@ -93,7 +93,7 @@ grep -q '^gpipe,.*,4,1-1-1-1,"1,2,3",[0-9]*,,0-1-2-3,as numbered,' strategies ||
 # without the worker that is three times as slow two stages of two layers take 6 ms each, not 9: in turn; (4 + 2 - 1) / 8
 printf 'workers 3\nlink_latency_us 0\nlink_gb_s 1e9\nslow 0 3\n' >mixed
 pmfit strategy --cluster mixed --csv --batch 8 --recompute off --micro-batches 4 b2.json b8.json >strategies
-[ "$(awk -F, '$1 == "model" || $1 == "gpipe" || $1 == "data-fewer" { n = NF; printf "%s %.3f %s %s ", $1, $2 / 1e6, $(n - 6), $(n - 5) }' strategies)" = \
+[ "$(awk -F, '$1 == "model" || $1 == "gpipe" || $1 == "data-fewer" { n = NF; printf "%s %.3f %s %s ", $1, $2 / 1e6, $(n - 5), $(n - 4) }' strategies)" = \
 	"model 12.000 1-2 exact gpipe 7.500 1-2 exact data-fewer 6.000 1-2  " ] || complain "unlike workers: $(cat strategies)"
 expect 0 'gpipe .*workers 1-2 (exact)' pmfit strategy --cluster mixed --batch 8 --micro-batches 4 b2.json b8.json
 printf 'workers 3\nlink_latency_us 0\nlink_gb_s 1e9\nmemory_gib 1\nmemory_gib 1-2 1e-7\n' >small

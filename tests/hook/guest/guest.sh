@@ -84,12 +84,12 @@ left() {
 	PMHOOK_DEVICE=$source hooked left "$host" left "$1"
 	[ "$status" = 3 ] && [ "$(cat left.out)" = done ] || complain "left $1: $status $(cat left.out)"
 	"$BUILD/bin/pmanalyze" dump --records --csv left/*.pmtrace >records.csv
-	calls=$(grep -c ',cudaMemsetAsync,' records.csv || true)
+	calls=$(grep -c ',cudaMemsetAsync$' records.csv || true)
 	# device intervals are records too
-	[ "$source" = none ] || calls=$(grep ',cudaMemsetAsync,' records.csv | grep -c ',call,' || true)
+	[ "$source" = none ] || calls=$(grep ',cudaMemsetAsync$' records.csv | grep -c ',call,' || true)
 	[ "$calls" = "$3" ] || complain "left $1 (device times: $source): $calls of $3 calls after it"
 	found=$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "flags") f = i } NR > 1 && $f ~ /l/' records.csv |
-		grep -c ',cudaLaunchHostFunc,' || true)
+		grep -c ',cudaLaunchHostFunc$' || true)
 	[ "$found" = "$2" ] || complain "left $1 (device times: $source): $found calls that did not return instead of $2"
 }
 for source in none events; do
