@@ -11,7 +11,7 @@ enum pm_call {
 	PM_CALL_NONE,
 #define PM_HOOK(library, kind, result, name, pairs, queue, values, after, ...) PM_CALL_##name,
 #define PM_READ(kind, result, name, pairs, fd, bytes, ...) PM_CALL_##name,
-#define PM_HAND(library, kind, result, name, pairs, values, ...) PM_CALL_##name,
+#define PM_HANDWRITTEN(library, kind, result, name, pairs, values, ...) PM_CALL_##name,
 #define PM_DECODED(library, kind, name, values) PM_CALL_##name,
 #define PM_WATCH(library, result, name, pairs, after, ...) PM_CALL_##name,
 #include "pm_hooks.def"

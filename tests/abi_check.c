@@ -8,7 +8,7 @@
 /* A second declaration of a function must agree with the first. */
 #define PM_HOOK(library, kind, result, name, pairs, queue, values, after, ...) \
 	result name PM_PARAMETERS pairs;
-#define PM_PLAIN(library, result, name, pairs) result name PM_PARAMETERS pairs;
+#define PM_NOT_HOOKED(library, result, name, pairs) result name PM_PARAMETERS pairs;
 #include "pm_hooks.def"
 
 #define CONSTANT(name, value) _Static_assert((int)(name) == (int)(value), #name);

@@ -1,10 +1,10 @@
 #!/bin/sh
 # The hook table against what the vendor's libraries export: every row is a symbol of its library, and every symbol is a row, a question
-# that need not be intercepted (PM_PLAIN), or listed with a reason in not_hooked.txt.
+# that need not be intercepted (PM_NOT_HOOKED), or listed with a reason in not_hooked.txt.
 set -eu
 bad=0
 "$BUILD/bin/pmrun" --hooks | awk '{ print $1, $3 }' | sort >"$SCRATCH/rows"
-sed -n 's/^PM_PLAIN(\([a-z]*\), .*/\1 &/p' "$SOURCE/preload/pm_hooks.def" | sed 's/ PM_PLAIN([a-z]*, [a-zA-Z_ *]*, */ /; s/,.*//' |
+sed -n 's/^PM_NOT_HOOKED(\([a-z]*\), .*/\1 &/p' "$SOURCE/preload/pm_hooks.def" | sed 's/ PM_NOT_HOOKED([a-z]*, [a-zA-Z_ *]*, */ /; s/,.*//' |
 	sort >"$SCRATCH/plain"
 for library in cudart cuda cudnn cublas cublaslt nccl; do
 	case $library in

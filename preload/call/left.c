@@ -84,7 +84,7 @@ static bool is_name_of_vendors(const char *file)
 	return pmh_is_vendors(base ? base + 1 : file);
 }
 
-/* Inside pmh_rarely. */
+/* Inside pmh_run_on_own_stack. */
 static bool is_vendors(uint64_t address)
 {
 	struct pmh_mapped mapped;
@@ -195,12 +195,12 @@ void pmh_frame_resume(struct pmh_thread *self)
 {
 	const struct pmh_frame *f = &self->frame;
 
-	pmh_quiet_begin();
+	pmh_block_signals();
 	take_up(self);
 	self->depth = 1;
 	if (pmh_window_open && !f->path)
 		pmh_entered(self, f->begin, f->op, f->place.queue, f->flags);
-	pmh_quiet_end();
+	pmh_unblock_signals();
 }
 
 struct question {
@@ -249,7 +249,7 @@ bool pmh_is_inside(const uint64_t *mark, const void *caller)
 		return true;
 	/* a callback that makes a call again and again */
 	if (!is_trusted(self, mark, caller)) {
-		pmh_rarely(ask, &q);
+		pmh_run_on_own_stack(ask, &q);
 		if (q.is_set_aside)
 			return false;
 		if (!q.is_inside) {
@@ -311,7 +311,7 @@ void pmh_frame_left(struct pmh_thread *self)
 {
 	for (bool more = true; more;) {
 		if (self->frame.call != PM_CALL_NONE && atomic_load(&pmh_state) == PMH_RECORDING)
-			pmh_rarely(record_left, self);
+			pmh_run_on_own_stack(record_left, self);
 		more = self->interrupted_count > 0;
 		if (more)
 			take_up(self);

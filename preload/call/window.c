@@ -48,7 +48,7 @@ static unsigned behind_mark;      /* operations of the iteration that follow it 
 static unsigned until_end;        /* of these, still to come, and one; 0: the mark is to come */
 static uint32_t iterations_begun; /* by the mark, once there is one */
 static bool held;
-static bool is_over; /* the window has been, or cannot be any more */
+static bool is_over; /* the window has closed, or can no longer open */
 
 /* A window of the settings has samples of its own; after a rest (turns.h) those of the run go on. */
 static void turn(bool open, uint32_t iteration, bool is_rest)

@@ -142,7 +142,7 @@ static __attribute__((noinline)) void enter_device(
 
 /* Before the call, after which another thread may be given the same address. The frame keeps the stream if it
  * was captured. */
-static __attribute__((noinline)) void stream_goes(struct pmh_frame *f, const uint64_t *values)
+static __attribute__((noinline)) void before_stream_destroy(struct pmh_frame *f, const uint64_t *values)
 {
 	cudaStream_t stream = (cudaStream_t)values[1];
 
@@ -152,7 +152,7 @@ static __attribute__((noinline)) void stream_goes(struct pmh_frame *f, const uin
 
 /* Before a call that may take a context away: what is known of its device is collected, and left alone until
  * the call is over. The frame keeps the device. */
-static __attribute__((noinline)) void context_goes(
+static __attribute__((noinline)) void before_context_destroy(
 	struct pmh_frame *f, struct pmh_thread *self, enum pm_role role, const uint64_t *values)
 {
 	f->place.device = role == PM_ROLE_RESETS_DEVICE      ? self->device
@@ -161,7 +161,8 @@ static __attribute__((noinline)) void context_goes(
 	pmh_device_going(self, f->place.device);
 }
 
-static __attribute__((noinline)) void context_went(const struct pmh_frame *f, enum pm_role role, int result)
+static __attribute__((noinline)) void after_context_destroy(
+	const struct pmh_frame *f, enum pm_role role, int result)
 {
 	bool gone = result == 0 &&
 		    !(role == PM_ROLE_RELEASES_PRIMARY && pmh_primary_context_active(f->place.device));
@@ -195,7 +196,7 @@ PMH_INLINE void enter(struct pmh_thread *self, enum pm_call call, enum pm_kind k
 
 	if (__builtin_expect(!self->is_ready, 0))
 		make_ready(self);
-	/* a question is asked again and again, from each copy of an unrolled loop: one operation */
+	/* polling loops get unrolled: a query is one operation, wherever it is made */
 	f->op = kind == PM_KIND_SYNC && role != PM_ROLE_QUERY
 			? pmh_operation_of_caller(
 				  values, value_count, __builtin_return_address(0), pmh_python_line())
@@ -213,9 +214,9 @@ PMH_INLINE void enter(struct pmh_thread *self, enum pm_call call, enum pm_kind k
 	else if (role == PM_ROLE_ENDS_GROUP && self->group_depth == 1)
 		pmh_group_launch(self, f);
 	else if (role == PM_ROLE_DESTROYS_STREAM)
-		stream_goes(f, values);
+		before_stream_destroy(f, values);
 	else if (ends_context(role))
-		context_goes(f, self, role, values);
+		before_context_destroy(f, self, role, values);
 	if (__builtin_expect(self->next == self->end, 0) && pmh_window_open)
 		pmh_entered_slowly(self);
 	f->begin = pmh_ticks();
@@ -314,7 +315,7 @@ PMH_INLINE void leave(
 	if (role == PM_ROLE_ENDS_CAPTURE)
 		pmh_capture_ended(f->place.stream);
 	if (ends_context(role))
-		context_went(f, role, result);
+		after_context_destroy(f, role, result);
 	if (role == PM_ROLE_ENDS_GROUP && self->group_depth > 0 && --self->group_depth == 0)
 		pmh_group_end(self);
 	if (role == PM_ROLE_QUERY && result != 0)
@@ -343,7 +344,7 @@ PMH_INLINE void leave(
 	pmh_frame_end(self);
 }
 
-/* What the hook takes of a call is measured now and then. */
+/* Samples the hook's own cost. */
 PMH_INLINE void sample(struct pmh_thread *self)
 {
 	struct pmh_frame *f = &self->frame;
@@ -454,7 +455,7 @@ PMH_INLINE void sample(struct pmh_thread *self)
 	}
 #define PM_WATCH(library, result, name, pairs, after, ...) \
 	WATCHED(library, result, name, pairs, PM_NOTHING(), after)
-#define PM_GONE(library, result, name, pairs, before, ...) \
+#define PM_DESTROYS(library, result, name, pairs, before, ...) \
 	WATCHED(library, result, name, pairs, before, PM_NOTHING())
 #include "pm_hooks.def"
 
@@ -482,7 +483,8 @@ void pmh_call_end(const uint64_t *mark, enum pm_call call, int result)
 /* ---- the wrappers as a table ---- */
 
 /* Written by hand elsewhere. */
-#define PM_HAND(library, kind, result, name, pairs, values, ...) PM_DECLARE_##library(result, name, pairs)
+#define PM_HANDWRITTEN(library, kind, result, name, pairs, values, ...) \
+	PM_DECLARE_##library(result, name, pairs)
 #define PM_DECLARE_libc(result, name, pairs)
 #define PM_DECLARE_cuda(result, name, pairs) PMH_EXPORT result name PM_PARAMETERS pairs;
 #define PM_DECLARE_cudart PM_DECLARE_cuda
@@ -495,7 +497,7 @@ void pmh_call_end(const uint64_t *mark, enum pm_call call, int result)
 #define PM_HOOK(library, kind, result, name, pairs, queue, values, after, ...) \
 	[PM_CALL_##name] = (void *)&name,
 #define PM_WATCH(library, result, name, pairs, after, ...) [PM_CALL_##name] = (void *)&name,
-#define PM_HAND(library, kind, result, name, pairs, values, ...) PM_WRAPPER_##library(name)
+#define PM_HANDWRITTEN(library, kind, result, name, pairs, values, ...) PM_WRAPPER_##library(name)
 #define PM_WRAPPER_libc(name)
 #define PM_WRAPPER_cuda(name) [PM_CALL_##name] = (void *)&name,
 #define PM_WRAPPER_cudart PM_WRAPPER_cuda

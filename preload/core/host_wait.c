@@ -75,7 +75,7 @@ void pmh_host_wait_note(void)
 
 	memset(&sum, 0, sizeof sum);
 	sum.process = (int)getpid();
-	pmh_apart_or_here(add_tasks, NULL);
+	pmh_run_in_clone_task_or_here(add_tasks, NULL);
 	if (sum.ran_ns == 0)
 		return;
 	snprintf(text, sizeof text, "processors: waited %llu us, ran %llu us",

@@ -6,8 +6,8 @@
 #ifndef HOST_WAIT_H
 #define HOST_WAIT_H
 
-/* Inside pmh_rarely, before the trace is closed. Of threads that are there then; nothing where the kernel
- * does not count it (CONFIG_SCHED_INFO). */
+/* Inside pmh_run_on_own_stack, before the trace is closed. Of threads that are there then; nothing where the
+ * kernel does not count it (CONFIG_SCHED_INFO). */
 void pmh_host_wait_note(void);
 
 #endif

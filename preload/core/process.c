@@ -118,7 +118,7 @@ static void thread_leave(void *record)
 		t->frame.pushed = false; /* which means something in that thread alone */
 	pmh_frame_left(t);
 	t->depth = 1;
-	pmh_rarely(end_thread, t);
+	pmh_run_on_own_stack(end_thread, t);
 }
 
 /* ---- fork ---- */
@@ -307,7 +307,7 @@ void pmh_activate(void)
 	if (decided_by && decided_by != getpid())
 		atomic_store(&pmh_state, PMH_OFF);
 	else
-		pmh_rarely(activate, NULL);
+		pmh_run_on_own_stack(activate, NULL);
 	errno = saved_errno;
 }
 
@@ -324,9 +324,9 @@ void pmh_finish_at_exit(void)
 	if (atomic_load_explicit(&exit_registered, memory_order_relaxed) ||
 		atomic_exchange(&exit_registered, true))
 		return;
-	pmh_quiet_begin(); /* it takes a lock of the C library */
+	pmh_block_signals(); /* it takes a lock of the C library */
 	atexit(finish);
-	pmh_quiet_end();
+	pmh_unblock_signals();
 	errno = saved_errno;
 }
 
@@ -454,6 +454,6 @@ __attribute__((destructor)) static void finish(void)
 		pmh_framework_finish();
 		pmh_cupti_finish();
 	}
-	pmh_rarely(write_end, &state);
+	pmh_run_on_own_stack(write_end, &state);
 	pmh_self.depth = 0;
 }

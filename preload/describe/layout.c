@@ -112,7 +112,7 @@ const struct pmh_layout *pmh_layout_read(const void *function, enum pmh_function
 	struct question q = {function, kind, NULL};
 	const int saved_errno = errno;
 
-	pmh_rarely(ask, &q);
+	pmh_run_on_own_stack(ask, &q);
 	errno = saved_errno;
 	return q.answer;
 }

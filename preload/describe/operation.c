@@ -188,7 +188,7 @@ static uint32_t describe(struct operation *o)
 	const int saved_errno = errno;
 	const struct pmh_moment begin = pmh_moment();
 
-	pmh_rarely(describe_operation, o);
+	pmh_run_on_own_stack(describe_operation, o);
 	pmh_budget_spent(begin);
 	errno = saved_errno;
 	return o->number;

@@ -87,7 +87,7 @@ static void seek(void)
 {
 	struct file file = {0};
 
-	if (pmh_apart_or_here(map_program, &file) && !find_table(&file))
+	if (pmh_run_in_clone_task_or_here(map_program, &file) && !find_table(&file))
 		syscall(SYS_munmap, file.bytes, file.byte_count);
 }
 

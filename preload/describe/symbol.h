@@ -10,13 +10,13 @@
 #include <stdint.h>
 
 /* The name of the function at an address; `base` is where the program's first page is mapped. False: none.
- * Inside pmh_rarely. */
+ * Inside pmh_run_on_own_stack. */
 bool pmh_program_symbol(uint64_t address, uint64_t base, char *name, size_t name_bytes);
 
 /*
  * The name of the exported function at an address in the library of a struct link_map, which is not unloaded
  * meanwhile. True and "": it exports none that lies there. False: it is not known, ask dladdr. The library's
- * symbols are sorted at the first question. Inside pmh_rarely.
+ * symbols are sorted at the first question. Inside pmh_run_on_own_stack.
  */
 bool pmh_exported_symbol(const void *map, uint64_t address, char *name, size_t name_bytes);
 

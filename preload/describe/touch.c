@@ -257,7 +257,7 @@ static void find_modules(struct buffer *b)
 	if (!pmh_python_is_running() || !pmh_address_asks(b->numbers, b->count) || !pmh_budget_left())
 		return;
 	begin = pmh_moment();
-	pmh_rarely(name_addresses, b);
+	pmh_run_on_own_stack(name_addresses, b);
 	pmh_budget_spent(begin);
 	errno = saved_errno;
 }

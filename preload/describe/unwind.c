@@ -348,7 +348,7 @@ static bool find_stack(uint64_t pointer, struct walk *walk)
 	struct maps maps = {.address = pointer};
 
 	if (pointer - self->stack_start >= self->stack_end - self->stack_start) {
-		if (!pmh_apart_or_here(find_mapping, &maps))
+		if (!pmh_run_in_clone_task_or_here(find_mapping, &maps))
 			return false;
 		self->stack_start = maps.start;
 		self->stack_end = maps.end;
@@ -532,7 +532,7 @@ void pmh_unwind_init(void)
 	if (!sought) {
 		unwinder = found;
 		if (found.create && found.begin && found.step && found.get_reg && found.search)
-			pmh_apart(begin_once, NULL, &result);
+			pmh_run_in_clone_task(begin_once, NULL, &result);
 	}
 	atomic_store_explicit(&sought, true, memory_order_release);
 	pmh_release(&unwinding);

@@ -17,7 +17,7 @@ void pmh_unwind_init(void);
 /*
  * Calls visit for each caller of the code that `from` was taken in, innermost first, with the address behind
  * the call and the stack pointer there, until visit returns false or there are no more. False: there is no
- * unwinder. Inside pmh_rarely.
+ * unwinder. Inside pmh_run_on_own_stack.
  */
 typedef bool pmh_visit(uint64_t address, uint64_t stack, void *data);
 bool pmh_unwind(const struct pmh_context *from, pmh_visit *visit, void *data);
@@ -31,7 +31,7 @@ struct pmh_mapped {
 bool pmh_mapped_at(uint64_t address, struct pmh_mapped *found);
 
 /* Whether the address is where a signal's handler returns to: the frame of that is the signal's, and the next
- * one what it interrupted. Inside pmh_rarely. */
+ * one what it interrupted. Inside pmh_run_on_own_stack. */
 bool pmh_is_signal_return(uint64_t address);
 
 void pmh_unwind_forget(void);

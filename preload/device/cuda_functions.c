@@ -106,7 +106,7 @@ bool pmh_cuda_seek(void)
 	n = atomic_fetch_add_explicit(&misses, 1, memory_order_relaxed);
 	if ((n & (n - 1)) != 0)
 		return false;
-	pmh_rarely(seek, NULL);
+	pmh_run_on_own_stack(seek, NULL);
 	errno = saved_errno;
 	return pmh_cuda_ready();
 }

@@ -252,7 +252,7 @@ bool pmh_cupti_begin_slowly(struct pmh_place place, uint32_t correlation, uint8_
 
 	/* beside a runtime that is not loaded yet there is no CUPTI to be found */
 	if (atomic_load(&pmh_cupti_state) == PMH_CUPTI_UNTRIED && !pmh_capture_under_way() && pmh_cuda_seek())
-		pmh_rarely(begin_use, NULL);
+		pmh_run_on_own_stack(begin_use, NULL);
 	if (atomic_load(&pmh_cupti_state) == PMH_CUPTI_ON) {
 		if (atomic_load_explicit(&queue_epochs[place.queue], memory_order_relaxed) !=
 			atomic_load_explicit(&stream_epoch, memory_order_relaxed))
@@ -423,5 +423,5 @@ void pmh_cupti_forget(void)
 		return pm_real PM_ARGUMENTS pairs; \
 	}
 #define PM_HOOK(...)
-#define PM_HAND(library, kind, result, name, pairs, values, ...) WRAP_##library(result, name, pairs)
+#define PM_HANDWRITTEN(library, kind, result, name, pairs, values, ...) WRAP_##library(result, name, pairs)
 #include "pm_hooks.def"

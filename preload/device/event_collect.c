@@ -173,7 +173,7 @@ void pmh_device_collect(struct pmh_thread *self, bool all)
 
 	if (!pmh_device_timed || !pmh_cuda_ready() || pmh_cuda.peek_last_error() != cudaSuccess)
 		return;
-	pmh_rarely(collect, &(struct collection){self, all});
+	pmh_run_on_own_stack(collect, &(struct collection){self, all});
 	errno = saved_errno;
 }
 

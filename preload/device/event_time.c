@@ -95,8 +95,8 @@ static struct pmh_ring *ring_of(struct pmh_thread *self, int device)
 	return ring;
 }
 
-/* An event failed: a stream that is none, a device that is lost. The host must find its own errors and none
- * of ours. */
+/* Recording an event failed: invalid stream or lost device. The host must find its own errors and none of
+ * ours. */
 static void no_event(void)
 {
 	pmh_cuda.get_last_error();

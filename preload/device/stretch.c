@@ -108,7 +108,7 @@ void pmh_stretch_turn(bool taken)
 	const int saved_errno = errno;
 
 	if (taken == atomic_load(&pmh_stretch_is_off))
-		pmh_rarely(turn_now, &taken);
+		pmh_run_on_own_stack(turn_now, &taken);
 	errno = saved_errno;
 }
 

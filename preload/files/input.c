@@ -186,7 +186,7 @@ static bool file_enter(const uint64_t *mark, enum pm_call call, int fd)
 	pmh_frame_begin(mark);
 	if (look.path == NOT_LOOKED || look.path == UNKNOWN ||
 		(is_recording() && (look.path == IS_DATA || pmh_self.number == 0)))
-		pmh_rarely(look_closely, &look);
+		pmh_run_on_own_stack(look_closely, &look);
 	if (look.path == UNKNOWN && is_recording())
 		pmh_lose(PM_LOSS_FILES, 1);
 	if (look.path == UNKNOWN || look.path == NOT_DATA ||

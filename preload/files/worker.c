@@ -126,7 +126,7 @@ static struct pm_header *header_of(int pid)
 {
 	struct maps maps = {.pid = pid};
 
-	pmh_apart_or_here(find_header, &maps);
+	pmh_run_in_clone_task_or_here(find_header, &maps);
 	return maps.header;
 }
 
@@ -165,7 +165,7 @@ bool pmh_is_worker(void)
 	const int saved_errno = errno;
 
 	if (!atomic_load_explicit(&sought, memory_order_acquire)) {
-		pmh_rarely(seek, NULL);
+		pmh_run_on_own_stack(seek, NULL);
 		errno = saved_errno;
 	}
 	return atomic_load_explicit(&boss, memory_order_acquire) != NULL;

@@ -133,7 +133,7 @@ static bool is_believed(struct pmh_thread *self, const void *function)
 
 	if (__builtin_expect(count < CHECKED, 0)) {
 		if (!is_right(function, sequence)) {
-			pmh_rarely(refuse, NULL);
+			pmh_run_on_own_stack(refuse, NULL);
 			return false;
 		}
 		if (sequence >= 0)
@@ -376,7 +376,7 @@ void pmh_framework_follow(void)
 	const int saved_errno = errno;
 
 	if (atomic_load_explicit(&writes, memory_order_relaxed))
-		pmh_rarely(follow, NULL);
+		pmh_run_on_own_stack(follow, NULL);
 	else
 		atomic_store(&pmh_framework_sample, atomic_load(&pmh_sample_on));
 	errno = saved_errno;

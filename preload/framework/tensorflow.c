@@ -60,7 +60,7 @@ void pmh_tensorflow_begin(void)
 {
 	const int saved_errno = errno;
 
-	pmh_rarely(switch_on, NULL);
+	pmh_run_on_own_stack(switch_on, NULL);
 	if (atomic_load_explicit(&pmh_state, memory_order_acquire) == PMH_RECORDING)
 		pmh_tensorflow_note();
 	errno = saved_errno;

@@ -73,7 +73,8 @@ static bool find_version(const char *library, unsigned *major, unsigned *minor)
 		const int n = snprintf(
 			file.path, sizeof file.path, "%.*s/../%s", (int)(base - library), library, names[i]);
 
-		if (n > 0 && (size_t)n < sizeof file.path && pmh_apart_or_here(read_file, &file) == 0 &&
+		if (n > 0 && (size_t)n < sizeof file.path &&
+			pmh_run_in_clone_task_or_here(read_file, &file) == 0 &&
 			read_version(file.text, major, minor))
 			return true;
 	}

@@ -14,7 +14,7 @@ struct pmh_torch_layout {
 	unsigned forward_thread; /* 0: not known */
 };
 
-/* Of the library with that handle of dlopen's. Inside pmh_rarely: it opens a file. */
+/* Of the library with that handle of dlopen's. Inside pmh_run_on_own_stack: it opens a file. */
 void pmh_torch_layout(void *library, struct pmh_torch_layout *layout);
 
 #endif

@@ -65,7 +65,7 @@ static void yield_until(_Atomic unsigned *count, unsigned at_most, uint64_t wait
 		syscall(SYS_sched_yield);
 }
 
-void pmh_quiet_begin(void)
+void pmh_block_signals(void)
 {
 	struct pmh_local *self = &pmh_local;
 	const uint64_t waiting = signals_that_wait();
@@ -92,7 +92,7 @@ void pmh_quiet_begin(void)
 	errno = saved_errno;
 }
 
-void pmh_quiet_end(void)
+void pmh_unblock_signals(void)
 {
 	struct pmh_local *self = &pmh_local;
 	uint64_t before = self->signals;
@@ -425,7 +425,7 @@ void pmh_release_cancellation(struct pmh_cancellation held)
 }
 
 #if HAS_OWN_STACK
-void pmh_rarely(void (*f)(void *), void *argument)
+void pmh_run_on_own_stack(void (*f)(void *), void *argument)
 {
 	struct pmh_local *self = &pmh_local;
 	struct pmh_context context;
@@ -438,7 +438,7 @@ void pmh_rarely(void (*f)(void *), void *argument)
 		return;
 	}
 	saved_errno = errno;
-	pmh_quiet_begin();
+	pmh_block_signals();
 	cancellation = pmh_hold_cancellation();
 	stack = stack_take();
 	errno = saved_errno;
@@ -453,18 +453,18 @@ void pmh_rarely(void (*f)(void *), void *argument)
 	} else {
 		f(argument);
 	}
-	pmh_quiet_end();
+	pmh_unblock_signals();
 	pmh_release_cancellation(cancellation);
 }
 #else
-void pmh_rarely(void (*f)(void *), void *argument)
+void pmh_run_on_own_stack(void (*f)(void *), void *argument)
 {
 	struct pmh_cancellation cancellation;
 
-	pmh_quiet_begin();
+	pmh_block_signals();
 	cancellation = pmh_hold_cancellation();
 	f(argument);
-	pmh_quiet_end();
+	pmh_unblock_signals();
 	pmh_release_cancellation(cancellation);
 }
 #endif
@@ -582,13 +582,13 @@ static bool tasks_share_memory(void)
 	return atomic_load(&known) > 0;
 }
 
-bool pmh_apart(long (*f)(void *), void *argument, long *result)
+bool pmh_run_in_clone_task(long (*f)(void *), void *argument, long *result)
 {
 	return pmh_local.came_from && !pmh_is_confined() && tasks_share_memory() &&
 	       run_task(f, argument, result) > 0;
 }
 #else
-bool pmh_apart(long (*f)(void *), void *argument, long *result)
+bool pmh_run_in_clone_task(long (*f)(void *), void *argument, long *result)
 {
 	(void)f;
 	(void)argument;
@@ -597,9 +597,9 @@ bool pmh_apart(long (*f)(void *), void *argument, long *result)
 }
 #endif
 
-long pmh_apart_or_here(long (*f)(void *), void *argument)
+long pmh_run_in_clone_task_or_here(long (*f)(void *), void *argument)
 {
 	long result;
 
-	return pmh_apart(f, argument, &result) ? result : f(argument);
+	return pmh_run_in_clone_task(f, argument, &result) ? result : f(argument);
 }

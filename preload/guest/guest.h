@@ -21,8 +21,8 @@
  * Between these two the thread's signals are held back (but those that an instruction raises), and a fork in
  * another thread waits. Nests. Async-signal-safe; errno stays.
  */
-void pmh_quiet_begin(void);
-void pmh_quiet_end(void);
+void pmh_block_signals(void);
+void pmh_unblock_signals(void);
 
 /* The registers with which unwinding begins: those that a callee keeps, the stack and the instruction
  * pointer. */
@@ -39,11 +39,11 @@ struct pmh_context {
  * other than x86-64 and aarch64, on the caller's. Takes at most some 300 bytes of the caller's stack. Inside
  * of another it is a plain call. f must return.
  */
-void pmh_rarely(void (*f)(void *argument), void *argument);
+void pmh_run_on_own_stack(void (*f)(void *argument), void *argument);
 
 /*
  * Between these two the thread is not cancelled, not at any instruction either: around the hook's own calls
- * of libraries that take locks. pmh_rarely has them around f. The second may not return.
+ * of libraries that take locks. pmh_run_on_own_stack has them around f. The second may not return.
  */
 struct pmh_cancellation {
 	int state, type;
@@ -51,18 +51,19 @@ struct pmh_cancellation {
 struct pmh_cancellation pmh_hold_cancellation(void);
 void pmh_release_cancellation(struct pmh_cancellation held);
 
-/* Where the calling thread came from, inside pmh_rarely; NULL outside, and on other processors. */
+/* Where the calling thread came from, inside pmh_run_on_own_stack; NULL outside, and on other processors. */
 const struct pmh_context *pmh_came_from(void);
 
 /*
  * Calls f in a task that shares the process's memory and has a copy of its descriptor table, which goes with
  * it: what f opens is seen by nobody, and what it maps stays. The calling thread waits. f makes system calls
- * by syscall() and must not ask for the process's number, which is the task's. Inside pmh_rarely only.
+ * by syscall() and must not ask for the process's number, which is the task's. Inside pmh_run_on_own_stack
+ * only.
  *
  * False, and f was not called: no such task can be made. There is a limit on processes, the program has
  * confined itself, or a tool such as valgrind makes a process of its own of it.
  */
-bool pmh_apart(long (*f)(void *argument), void *argument, long *result);
+bool pmh_run_in_clone_task(long (*f)(void *argument), void *argument, long *result);
 
 /* Whether the program has installed a filter of system calls (seccomp): what it does not make itself may end
  * it. Async-signal-safe; errno stays. */
@@ -70,7 +71,7 @@ bool pmh_is_confined(void);
 
 /* The same; where no such task can be made f is called here, and its descriptor is the process's for some
  * microseconds. Returns what f returns. */
-long pmh_apart_or_here(long (*f)(void *argument), void *argument);
+long pmh_run_in_clone_task_or_here(long (*f)(void *argument), void *argument);
 
 /* ---- locks ---- */
 
@@ -83,22 +84,22 @@ typedef atomic_flag pmh_lock;
 void pmh_wait_for(pmh_lock *lock);
 static inline void pmh_acquire(pmh_lock *lock)
 {
-	pmh_quiet_begin();
+	pmh_block_signals();
 	if (atomic_flag_test_and_set_explicit(lock, memory_order_acquire))
 		pmh_wait_for(lock);
 }
 static inline bool pmh_try_acquire(pmh_lock *lock)
 {
-	pmh_quiet_begin();
+	pmh_block_signals();
 	if (!atomic_flag_test_and_set_explicit(lock, memory_order_acquire))
 		return true;
-	pmh_quiet_end();
+	pmh_unblock_signals();
 	return false;
 }
 static inline void pmh_release(pmh_lock *lock)
 {
 	atomic_flag_clear_explicit(lock, memory_order_release);
-	pmh_quiet_end();
+	pmh_unblock_signals();
 }
 
 /* ---- fork ---- */

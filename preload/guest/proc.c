@@ -41,7 +41,7 @@ size_t pmh_proc_read(const char *path, char *text, size_t text_bytes)
 {
 	struct content c = {path, text, text_bytes};
 
-	return (size_t)pmh_apart_or_here(read_content, &c);
+	return (size_t)pmh_run_in_clone_task_or_here(read_content, &c);
 }
 
 int pmh_proc_parent(int pid)

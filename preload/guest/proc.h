@@ -11,7 +11,7 @@
 /* A whole file, as far as there is room, and a zero after it; the length, 0: it cannot be read. */
 size_t pmh_proc_read(const char *path, char *text, size_t text_bytes);
 
-/* The same inside pmh_apart. */
+/* The same inside pmh_run_in_clone_task. */
 size_t pmh_proc_read_apart(const char *path, char *text, size_t text_bytes);
 
 /* 0: not known. */

@@ -25,7 +25,8 @@
 	static const struct pmh_label labels_##name[] = {{0, ""}, PM_TRIPLES(PM_LABEL, PM_OPEN values)};
 #define PM_READ(kind, result, name, pairs, fd, bytes, ...) \
 	PM_DECODED(libc, kind, name, (STRING, file, BYTES, bytes))
-#define PM_HAND(library, kind, result, name, pairs, values, ...) PM_DECODED(library, kind, name, values)
+#define PM_HANDWRITTEN(library, kind, result, name, pairs, values, ...) \
+	PM_DECODED(library, kind, name, values)
 #define PM_WATCH(library, result, name, pairs, after, ...) PM_DECODED(library, SETUP, name, (NONE))
 #define PM_DECODED(library, kind, name, values) \
 	static const struct pmh_label labels_##name[] = { \
@@ -52,7 +53,8 @@ const struct pmh_row pmh_rows[PM_CALL_COUNT] = {
 #define PM_HOOK(library, kind, result, name, pairs, queue, values, after, ...) \
 	PM_ROW(library, kind, name, __VA_ARGS__)
 #define PM_READ(kind, result, name, pairs, fd, bytes, ...) PM_ROW(libc, kind, name, __VA_ARGS__)
-#define PM_HAND(library, kind, result, name, pairs, values, ...) PM_ROW(library, kind, name, __VA_ARGS__)
+#define PM_HANDWRITTEN(library, kind, result, name, pairs, values, ...) \
+	PM_ROW(library, kind, name, __VA_ARGS__)
 #define PM_DECODED(library, kind, name, values) PM_ROW(library, kind, name)
 #define PM_WATCH(library, result, name, pairs, after, ...) PM_ROW(library, SETUP, name, __VA_ARGS__)
 #include "pm_hooks.def"
@@ -62,7 +64,7 @@ const struct pmh_label *const pmh_labels[PM_CALL_COUNT] = {
 #define PM_LABELS(name) [PM_CALL_##name] = labels_##name,
 #define PM_HOOK(library, kind, result, name, pairs, queue, values, after, ...) PM_LABELS(name)
 #define PM_READ(kind, result, name, pairs, fd, bytes, ...) PM_LABELS(name)
-#define PM_HAND(library, kind, result, name, pairs, values, ...) PM_LABELS(name)
+#define PM_HANDWRITTEN(library, kind, result, name, pairs, values, ...) PM_LABELS(name)
 #define PM_DECODED(library, kind, name, values) PM_LABELS(name)
 #define PM_WATCH(library, result, name, pairs, after, ...) PM_LABELS(name)
 #include "pm_hooks.def"
@@ -227,7 +229,7 @@ void *pmh_find_real(enum pm_call call)
 	if (plain_equal(pmh_rows[call].library, "libc"))
 		find_real(&real);
 	else
-		pmh_rarely(find_real, &real);
+		pmh_run_on_own_stack(find_real, &real);
 	if (self)
 		self->depth--;
 	else
@@ -246,7 +248,7 @@ __attribute__((constructor(102))) static void find_libc(void)
 #define PM_HOOK(...)
 #define PM_WATCH(...)
 #define PM_READ(kind, result, name, pairs, fd, bytes, ...) PM_CALL_##name,
-#define PM_HAND(library, kind, result, name, pairs, values, ...) PM_OF_##library(PM_CALL_##name)
+#define PM_HANDWRITTEN(library, kind, result, name, pairs, values, ...) PM_OF_##library(PM_CALL_##name)
 #define PM_OF_libc(call) call,
 #define PM_OF_cudart(call)
 #define PM_OF_cudnn(call)

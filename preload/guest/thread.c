@@ -235,7 +235,7 @@ bool pmh_self_make(void)
 	const int saved_errno = errno;
 
 	if (!pmh_local.thread)
-		pmh_rarely(make, NULL);
+		pmh_run_on_own_stack(make, NULL);
 	errno = saved_errno;
 	return pmh_local.thread != NULL;
 }
@@ -260,9 +260,9 @@ void pmh_record_give(struct pmh_thread *record)
 void pmh_self_adopt(struct pmh_thread *record)
 {
 	atomic_store(&record->tid, own_tid());
-	pmh_quiet_begin();
+	pmh_block_signals();
 	own(record);
-	pmh_quiet_end();
+	pmh_unblock_signals();
 }
 
 void pmh_self_drop(void)
@@ -298,7 +298,7 @@ void pmh_thread_begin(void)
 {
 	const int saved_errno = errno;
 
-	pmh_rarely(begin_thread, &pmh_self);
+	pmh_run_on_own_stack(begin_thread, &pmh_self);
 	if (atomic_load(&pmh_state) == PMH_RECORDING)
 		pmh_sigbus_unblock();
 	errno = saved_errno;

@@ -169,7 +169,7 @@ struct pmh_thread {
 /* All that a thread has in static thread-local storage: what guest.c needs of threads that have no record. */
 struct pmh_local {
 	struct pmh_thread *thread; /* NULL: none so far, or none any more */
-	unsigned quiet;            /* guest.h: pmh_quiet_begin, nested */
+	unsigned quiet;            /* guest.h: pmh_block_signals, nested */
 	unsigned seeking;          /* a function, while it had no record */
 	uint64_t signals;          /* held back before it became quiet */
 	const struct pmh_context *came_from;

@@ -124,7 +124,7 @@ static void print_hooks(void)
 #define PRINT_ROW(library, kind, name) printf("%-7s %-9s %s\n", #library, #kind, #name);
 #define PM_HOOK(library, kind, result, name, pairs, queue, values, after, ...) PRINT_ROW(library, kind, name)
 #define PM_READ(kind, result, name, pairs, fd, bytes, ...) PRINT_ROW(libc, kind, name)
-#define PM_HAND(library, kind, result, name, pairs, values, ...) PRINT_ROW(library, kind, name)
+#define PM_HANDWRITTEN(library, kind, result, name, pairs, values, ...) PRINT_ROW(library, kind, name)
 #define PM_WATCH(library, result, name, pairs, after, ...) PRINT_ROW(library, -, name)
 #include "pm_hooks.def"
 #undef PRINT_ROW

@@ -146,7 +146,7 @@ static unsigned print_threads(const struct process *process, uint64_t interprete
 		if (pmh_python_word(&look, thread + THREAD_INTERPRETER) != interpreter)
 			break;
 		pmh_python_find_stack(&look, thread, text, sizeof text);
-		pmh_python_look_on(&look);
+		pmh_python_reader_reset(&look);
 		printf("%lu: %s\n",
 			(unsigned long)pmh_python_word(&look, thread + at->thread_ident + NATIVE_ID),
 			text[0] ? text : "in no function of Python");
@@ -166,7 +166,7 @@ void pmrun_print_stacks(int pid)
 		amiss = find_layout(&process);
 	if (amiss)
 		errx(125, "process %d: where it is in Python cannot be read: %s", pid, amiss);
-	pmh_python_look_on(&look);
+	pmh_python_reader_reset(&look);
 	interpreter = pmh_python_word(&look, process.runtime + place(&process, process.lists->runtime_head));
 	for (; interpreter && count < THREADS;
 		interpreter = pmh_python_word(&look, interpreter + place(&process, process.lists->next)))

@@ -205,7 +205,7 @@ static inline void pmh_python_own_end(struct pmh_python_look *look, bool before)
 void pmh_python_look_again(struct pmh_python_look *look, const struct pmh_python *python);
 
 /* Another question in the same moment: what was read is kept, failures and limits are not. */
-void pmh_python_look_on(struct pmh_python_look *look);
+void pmh_python_reader_reset(struct pmh_python_look *look);
 
 /* True if the interpreter's types have the sizes that the offsets go with. */
 bool pmh_python_fits(struct pmh_python_look *look);

@@ -225,7 +225,7 @@ static __attribute__((noinline)) uint32_t look(void (*f)(void *), void *question
 	const struct pmh_moment begin = pmh_moment();
 	const int saved_errno = errno;
 
-	pmh_rarely(f, question);
+	pmh_run_on_own_stack(f, question);
 	pmh_new_cost_since(&pmh_self.new_cost, begin);
 	errno = saved_errno;
 	return *number;

@@ -119,7 +119,7 @@ static __attribute__((noinline)) uint32_t new_line(const uint64_t *words, struct
 	if (ended || line_count >= FULL)
 		return 0;
 	begin = pmh_moment();
-	pmh_rarely(add_line, &new);
+	pmh_run_on_own_stack(add_line, &new);
 	pmh_new_cost_since(&pmh_self.new_cost, begin);
 	errno = saved_errno;
 	last = to;

@@ -24,7 +24,8 @@ PMH_INLINE uint32_t pmh_python_line(void)
  */
 uint64_t pmh_python_stack(void);
 
-/* Begins to read the calling thread's, if it is the one of which that is safe. Inside pmh_rarely. */
+/* Begins to read the calling thread's, if it is the one of which that is safe. Inside pmh_run_on_own_stack.
+ */
 void pmh_python_begin_lines(void);
 
 /* No more new lines: there are many operations. */

@@ -51,7 +51,7 @@ void pmh_python_look(struct pmh_python_look *look, const struct pmh_python *pyth
 	/* the blocks' bytes are left as they are: most looks use few of them */
 	memset(look, 0, offsetof(struct pmh_python_look, blocks));
 	look->python = python;
-	pmh_python_look_on(look);
+	pmh_python_reader_reset(look);
 }
 
 void pmh_python_look_again(struct pmh_python_look *look, const struct pmh_python *python)
@@ -63,10 +63,10 @@ void pmh_python_look_again(struct pmh_python_look *look, const struct pmh_python
 	memset(look->block_address, 0, sizeof look->block_address);
 	look->number++;
 	look->is_own = look->is_loaded = false;
-	pmh_python_look_on(look);
+	pmh_python_reader_reset(look);
 }
 
-void pmh_python_look_on(struct pmh_python_look *look)
+void pmh_python_reader_reset(struct pmh_python_look *look)
 {
 	look->failed = false;
 	look->reads_left = READS;

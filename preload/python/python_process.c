@@ -272,14 +272,14 @@ bool pmh_python_is_running(void)
 /* Under the lock. */
 static void look_for_work(uint64_t thread, struct pmh_python_names *names)
 {
-	pmh_python_look_on(&look);
+	pmh_python_reader_reset(&look);
 	pmh_python_find_module(&look, thread, names->module, sizeof names->module);
-	pmh_python_look_on(&look);
+	pmh_python_reader_reset(&look);
 	if (pmh_python_find_outer(&look, thread, names->outer, sizeof names->outer))
 		names->frames = PMH_PYTHON_FRAMES;
 	else if (!look.failed)
 		names->frames = PMH_PYTHON_NO_FRAME;
-	pmh_python_look_on(&look);
+	pmh_python_reader_reset(&look);
 	pmh_python_find_line(&look, thread, &names->line);
 }
 
@@ -362,7 +362,7 @@ bool pmh_python_look_self(struct pmh_python_here *here,
 		here->is_unknown = !none;
 	}
 	if (found && !is_known(&here->self, data)) {
-		pmh_python_look_on(&look);
+		pmh_python_reader_reset(&look);
 		if (!pmh_python_find_module(&look, thread, here->module, sizeof here->module))
 			here->module[0] = 0;
 		here->is_class_named = look.is_class_named;

@@ -175,7 +175,7 @@ static bool room(struct pmh_thread *self, uint32_t packed_slots)
 	 * than to record it */
 	if (!self->next && !self->chunk.start && self->lost_count % TRY_AGAIN)
 		return false;
-	pmh_rarely(next_chunk, &wanted);
+	pmh_run_on_own_stack(next_chunk, &wanted);
 	return self->next != NULL;
 }
 

@@ -177,7 +177,7 @@ static void add_arguments(const char *at, const char *end)
 void pmh_command_note(const char *program)
 {
 	const bool is_python = strncmp(program, "python", 6) == 0 || strncmp(program, "pypy", 4) == 0;
-	const long got = pmh_apart_or_here(read_arguments, NULL);
+	const long got = pmh_run_in_clone_task_or_here(read_arguments, NULL);
 	const char *end, *rest;
 
 	note_bytes = 0;

@@ -116,7 +116,7 @@ static uint32_t add(uint64_t hash, enum pm_entry_type type, void *fixed, size_t 
 	const int saved_errno = errno;
 	struct addition a = {hash, type, fixed, fixed_bytes, tail, tail_bytes, 0};
 
-	pmh_rarely(add_now, &a);
+	pmh_run_on_own_stack(add_now, &a);
 	if (!a.number && type != PM_ENTRY_OPERATION && type != PM_ENTRY_TOUCHES)
 		pmh_lose(PM_LOSS_NAMES, 1);
 	errno = saved_errno;
@@ -139,7 +139,7 @@ static void write_entry(
 	const int saved_errno = errno;
 	struct addition a = {0, type, (void *)(uintptr_t)fixed, fixed_bytes, tail, tail_bytes, 0};
 
-	pmh_rarely(write_now, &a);
+	pmh_run_on_own_stack(write_now, &a);
 	errno = saved_errno;
 }
 
@@ -359,7 +359,7 @@ bool pmh_address_numbers(const uint64_t *addresses, uint32_t *numbers, uint32_t 
 
 	if (find_addresses(addresses, numbers, count))
 		return true;
-	pmh_rarely(add_addresses, &a);
+	pmh_run_on_own_stack(add_addresses, &a);
 	errno = saved_errno;
 	return find_addresses(addresses, numbers, count);
 }

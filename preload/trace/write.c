@@ -6,8 +6,9 @@
  * next is made under the lock. Space is reserved on disk before it is mapped, because a store into a hole of
  * a full disk would kill the host; what happens when somebody truncates the file is in guest/sigbus.c. So
  * nothing is ever read back from the file: sizes, counts and clock pairs that are needed again are kept
- * beside it. No file descriptor is kept, nor even had by the process (pmh_apart): a host may close or reuse
- * any number. The file is opened again by its path for each chunk, and must still be the same file.
+ * beside it. No file descriptor is kept, nor even had by the process (pmh_run_in_clone_task): a host may
+ * close or reuse any number. The file is opened again by its path for each chunk, and must still be the same
+ * file.
  *
  * All system calls are made directly: the library's own wrappers of open and mmap stay out of it.
  */
@@ -152,7 +153,7 @@ bool pmh_file_extend(struct pmh_map *map, size_t byte_count)
 		return false;
 	}
 	pmh_sigbus_begin();
-	result = pmh_apart_or_here(map_more, &(struct extension){map, byte_count});
+	result = pmh_run_in_clone_task_or_here(map_more, &(struct extension){map, byte_count});
 	if (result < 0) {
 		pmh_file.error = (int)-result;
 		pmh_file.why_not = cause_of(pmh_file.error);
@@ -318,7 +319,7 @@ int pmh_trace_open(void)
 	long error;
 
 	program_name(h.program, sizeof h.program);
-	error = pmh_apart_or_here(create, &(struct creation){h.program, rank, (int)getpid()});
+	error = pmh_run_in_clone_task_or_here(create, &(struct creation){h.program, rank, (int)getpid()});
 	if (error < 0) {
 		path[0] = 0;
 		return (int)error;
@@ -443,7 +444,7 @@ void pmh_trace_close(const struct pm_footer *footer)
 	pmh_live_end();
 	pmh_acquire(&pmh_file.lock);
 	pmh_file.is_damaged |= pmh_map_is_lost(&header_map) || pmh_map_is_lost(&dictionary);
-	if (pmh_file.header && pmh_apart_or_here(look_again, NULL) &&
+	if (pmh_file.header && pmh_run_in_clone_task_or_here(look_again, NULL) &&
 		pmh_chunk_open(&map, PM_CHUNK_FOOTER, FOOTER_BYTES, NULL, &head)) {
 		struct pm_footer f = *footer;
 		struct pm_chunk *chunk = map.start;

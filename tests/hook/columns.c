@@ -25,7 +25,7 @@ static const struct row {
 #define ROW(library_, name_, ...) \
 	{.library = #library_, .name = #name_, PM_PAIRS(COLUMN, PM_NOTHING, __VA_ARGS__)},
 #define PM_HOOK(library, kind, result, name, pairs, queue, values, after, ...) ROW(library, name, __VA_ARGS__)
-#define PM_HAND(library, kind, result, name, pairs, values, ...) ROW(library, name, __VA_ARGS__)
+#define PM_HANDWRITTEN(library, kind, result, name, pairs, values, ...) ROW(library, name, __VA_ARGS__)
 #define PM_WATCH(library, result, name, pairs, after, ...) ROW(library, name, __VA_ARGS__)
 #include "pm_hooks.def"
 };

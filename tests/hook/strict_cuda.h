@@ -9,7 +9,7 @@
 
 #define PM_HOOK(library, kind, result, name, pairs, queue, values, after, ...) \
 	result name PM_PARAMETERS pairs;
-#define PM_PLAIN(library, result, name, pairs) result name PM_PARAMETERS pairs;
+#define PM_NOT_HOOKED(library, result, name, pairs) result name PM_PARAMETERS pairs;
 #include "pm_hooks.def"
 
 #define STRICT_DEVICES 128

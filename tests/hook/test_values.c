@@ -316,10 +316,10 @@ static void call_all(void)
 #define PM_HOOK(library, kind, result, name, pairs, queue, values, after, ...) \
 	call_row(#name, call_##name, TEXT(after));
 #define PM_READ(kind, result, name, pairs, fd, bytes, ...) line_of(#name, false);
-#define PM_HAND(library, kind, result, name, pairs, values, ...) line_of(#name, false);
+#define PM_HANDWRITTEN(library, kind, result, name, pairs, values, ...) line_of(#name, false);
 #define PM_DECODED(library, kind, name, values) line_of(#name, false);
 #define PM_WATCH(library, result, name, pairs, after, ...) line_of(#name, false);
-#define PM_GONE(library, result, name, pairs, before, ...) line_of(#name, false);
+#define PM_DESTROYS(library, result, name, pairs, before, ...) line_of(#name, false);
 #include "pm_hooks.def"
 }
 

@@ -35,7 +35,7 @@ static const struct {
 #define FIRST(number, ...) number
 #define PM_HOOK(library, kind, result, name, pairs, queue, values, after, ...) \
 	{#name, 0 PM_PAIRS(NUMBER, PM_NOTHING, __VA_ARGS__)},
-#define PM_HAND(library, kind, result, name, pairs, values, ...) \
+#define PM_HANDWRITTEN(library, kind, result, name, pairs, values, ...) \
 	{#name, 0 PM_PAIRS(NUMBER, PM_NOTHING, __VA_ARGS__)},
 #include "pm_hooks.def"
 	{"cuMemcpyBatchAsync", 776}, /* the older version, which is no hook */

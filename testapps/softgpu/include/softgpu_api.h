@@ -22,9 +22,9 @@ extern "C" {
 #define SOFTGPU_DECLARE_cublaslt(result, name, pairs) result name PM_PARAMETERS pairs;
 
 #define PM_HOOK(library, kind, result, name, pairs, queue, values, after, ...) result name PM_PARAMETERS pairs;
-#define PM_HAND(library, kind, result, name, pairs, values, ...) SOFTGPU_DECLARE_##library(result, name, pairs)
+#define PM_HANDWRITTEN(library, kind, result, name, pairs, values, ...) SOFTGPU_DECLARE_##library(result, name, pairs)
 #define PM_WATCH(library, result, name, pairs, after, ...) result name PM_PARAMETERS pairs;
-#define PM_PLAIN(library, result, name, pairs) result name PM_PARAMETERS pairs;
+#define PM_NOT_HOOKED(library, result, name, pairs) result name PM_PARAMETERS pairs;
 #include "pm_hooks.def"
 
 #ifdef __cplusplus
