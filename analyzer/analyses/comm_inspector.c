@@ -183,7 +183,7 @@ static int compare_rows(const void *left, const void *right)
 
 	if (a->number != b->number)
 		return a->number < b->number ? -1 : 1;
-	if (strcmp(a->name, b->name))
+	if (strcmp(a->name, b->name) != 0)
 		return strcmp(a->name, b->name);
 	return (a->bytes < b->bytes) - (a->bytes > b->bytes);
 }
