@@ -3,8 +3,8 @@
 
 usage: pipeline_log.py PMANALYZE
 
-The truth is a simulation of one forward, one backward that was written for this test from the schedule's definition:
-stages' times were chosen here, so the time of a step, each stage's work and the bubble are closed figures.
+The truth is a simulation of one forward, one backward from the schedule's definition (pipelines.py): stages' times are chosen, so the time of a
+step, each stage's work and the bubble are closed figures.
 """
 import json
 import os
@@ -12,9 +12,10 @@ import subprocess
 import sys
 import tempfile
 
+from pipelines import BATCHES, STAGES, save, schedule, write_log as write
+
 program = os.path.abspath(sys.argv[1])
 wrong = 0
-STAGES, BATCHES, STEPS = 4, 8, 6
 
 
 def check(condition, sentence):
@@ -22,50 +23,6 @@ def check(condition, sentence):
     if not condition:
         print(f"wrong: {sentence}")
         wrong += 1
-
-
-def schedule(forward, backward):
-    """Arrays of each stage, in ms, and when the last computing ends."""
-    order, at, free, done = [], [0] * STAGES, [0.0] * STAGES, {}
-    arrays = [{f"{kind}_{end}": [] for kind in ("fwd", "bwd") for end in ("start", "end", "minibatch")} for _ in range(STAGES)]
-    for stage in range(STAGES):
-        ahead = min(STAGES - 1 - stage, BATCHES)
-        row = [("fwd", batch) for batch in range(ahead)]
-        for batch in range(BATCHES):
-            row += [("fwd", ahead + batch)] * (ahead + batch < BATCHES) + [("bwd", batch)]
-        order.append(row)
-    while any(at[stage] < len(order[stage]) for stage in range(STAGES)):
-        for stage in range(STAGES):
-            while at[stage] < len(order[stage]):
-                kind, batch = order[stage][at[stage]]
-                before = stage + (-1 if kind == "fwd" else 1)
-                if 0 <= before < STAGES and (kind, before, batch) not in done:
-                    break
-                start = max(free[stage], done.get((kind, before, batch), 0.0))
-                free[stage] = done[kind, stage, batch] = start + (forward if kind == "fwd" else backward)[stage]
-                arrays[stage][kind + "_start"].append(start)
-                arrays[stage][kind + "_end"].append(free[stage])
-                arrays[stage][kind + "_minibatch"].append(batch)
-                at[stage] += 1
-    return arrays, max(free)
-
-
-def save(folder, name, content):
-    os.makedirs(folder, exist_ok=True)
-    with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
-        json.dump(content, file, indent=2)
-
-
-def write(folder, forward, backward, old=False):
-    """A folder as Primus writes it; `old`: before it had micro-batches. Answers the time of a step, ms."""
-    arrays, length = schedule(forward, backward)
-    save(folder, "config.json", {"world_size": 32, "dp_size": 8, "tp_size": 1, "ep_size": 1, "pp_size": STAGES,
-                                 "vp_size": 1, "num_mbs": BATCHES, "train_iters": STEPS})
-    for stage in range(STAGES):
-        row = {key: value for key, value in arrays[stage].items() if not (old and key.endswith("minibatch"))}
-        save(folder, f"pp_rank_{stage}.json",
-             {str(step + 1): {"total": length + stage * 0.01, "memory": 12.5, **row} for step in range(STEPS)})
-    return length
 
 
 def ask(*arguments):
