@@ -55,6 +55,10 @@ void cause_find_slower(struct cause_search *search);
 void cause_find_layer(struct cause_search *search);
 void cause_find_work(struct cause_search *search);
 
+/* Do its computations have no sizes, as kernels of other profilers' traces? Then those that seem alike may
+ * not be. */
+bool cause_is_without_sizes(const struct cause_search *search);
+
 /* Does a figure that costs so much more than the peer's make a great part of the excess, and recur? */
 bool cause_figure_counts(const struct cause_search *search, const struct cause_figure *figure,
 	const struct cause_figure *peers, double cost_ns);

@@ -2,6 +2,8 @@
 #include "cause_find.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define FACTOR_SPREAD 1.1 /* copies of a device that is slower by a factor are so by up to so much more */
 #define RESIDUE 0.15      /* of what a worker takes longer: layers below it are not named */
@@ -30,6 +32,101 @@ double cause_slow_copying(const struct cause_search *search)
 	return fmax(0, fmin(later_ns, fmin(more_ns, expected_ns)));
 }
 
+/* "64x512": 32768; 0: not known. */
+static double elements_of(const char *input)
+{
+	double elements = *input ? 1 : 0;
+	char *end;
+
+	for (; *input; input = *end ? end + 1 : end) {
+		elements *= strtod(input, &end);
+		if (end == input)
+			return 0;
+	}
+	return elements;
+}
+
+static const struct layer *layer_named(const struct layer_list *layers, const char *name)
+{
+	for (size_t i = 0; i < layers->count; i++)
+		if (strcmp(layers->items[i].name, name) == 0)
+			return &layers->items[i];
+	return NULL;
+}
+
+bool cause_is_without_sizes(const struct cause_search *search)
+{
+	const struct cause_measure *own = search->own;
+
+	for (size_t i = 0; i < own->cell_count; i++)
+		if (own->cells[i].phase == PHASE_FORWARD && own->cells[i].work > 1)
+			return false;
+	return true;
+}
+
+/* How many times as large a layer's input is as that of the peer's layer; 0: not known. */
+static double input_ratio(
+	const struct cause_search *search, const struct layer *layer, const struct layer **peers)
+{
+	double others;
+
+	*peers = layer_named(&search->peer->worker->layers, layer->name);
+	others = *peers ? elements_of((*peers)->input) : 0;
+	return others > 0 ? elements_of(layer->input) / others : 0;
+}
+
+/* Median over the layers; NaN: not known. */
+static double usual_input_ratio(const struct cause_search *search)
+{
+	const struct layer_list *layers = &search->own->worker->layers;
+	double *ratios = arena_alloc(&search->list->arena, layers->count + 1, sizeof(*ratios));
+	const struct layer *peers;
+	size_t count = 0;
+
+	for (size_t i = 0; i < layers->count; i++) {
+		ratios[count] = input_ratio(search, &layers->items[i], &peers);
+		count += ratios[count] > 0;
+	}
+	return analysis_statistics(ratios, count).median;
+}
+
+/* "that of fc1 is 96x512, on other ranks 64x512": the first layer that has the ratio. */
+static const char *input_words(const struct cause_search *search, double ratio)
+{
+	const struct layer_list *layers = &search->own->worker->layers;
+	struct arena *arena = &search->list->arena;
+	const struct layer *peers;
+
+	for (size_t i = 0; i < layers->count; i++)
+		if (input_ratio(search, &layers->items[i], &peers) >= ratio)
+			return arena_format(arena, ": that of %s is %s, on other ranks %s",
+				print_clean(arena, layer_title(&layers->items[i])), layers->items[i].input,
+				peers->input);
+	return "";
+}
+
+#define BY_SIZE 0.5 /* of what it is slower: larger inputs that explain so much are why */
+
+/* Operations that take longer, on larger inputs: false where the inputs are not known to explain it. */
+static bool add_larger_input(struct cause_search *search, double ns)
+{
+	const struct cause_comparison *c = &search->comparison;
+	double ratio = cause_is_without_sizes(search) ? usual_input_ratio(search) : NAN;
+
+	if (!(ratio - 1 >= BY_SIZE * (c->factor - 1)))
+		return false;
+	cause_add(search,
+		(struct cause){.kind = CAUSE_WORK,
+			.inferred = true,
+			.cost_ns = ns,
+			.factor = ratio,
+			.evidence = arena_format(&search->list->arena,
+				"its layers take %.2f× the time, and their input is %.2f× as large%s, where the "
+				"trace shows it first",
+				c->factor, ratio, input_words(search, ratio))});
+	return true;
+}
+
 void cause_find_slower(struct cause_search *search)
 {
 	const struct cause_comparison *c = &search->comparison;
@@ -41,6 +138,8 @@ void cause_find_slower(struct cause_search *search)
 		if (c->layers[i].own_ns > 0)
 			ns += (c->layers[i].own_ns - fmax(c->layers[i].work_ns, 0)) * (1 - 1 / c->factor);
 	ns += cause_slow_copying(search);
+	if (add_larger_input(search, ns))
+		return;
 	cause_add(search, (struct cause){.kind = CAUSE_SLOWER,
 				  .cost_ns = ns,
 				  .factor = c->factor,

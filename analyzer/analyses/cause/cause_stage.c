@@ -90,6 +90,11 @@ static bool stands_for_busiest(const struct cause_search *search)
 	return stage->busiest == search->worker && search->busiest_stage <= stage->busy * STAGES_ALIKE;
 }
 
+static bool is_size_unknown(const struct cause_search *search)
+{
+	return imported_timeline_is_labels(&search->analysis->timeline) || cause_is_without_sizes(search);
+}
+
 /* What a slower device explains of `cost_ns`: answers that part. */
 static double add_slower(struct cause_search *search, double cost_ns)
 {
@@ -98,8 +103,8 @@ static double add_slower(struct cause_search *search, double cost_ns)
 	/* Compared with a replica, it has been found to be slower already. */
 	if (search->peer && search->comparison.slower)
 		return search->explained_ns;
-	/* A label says what sort of work it is, not how much. */
-	if (imported_timeline_is_labels(&search->analysis->timeline))
+	/* A label or a kernel's name says what sort of work it is, not how much. */
+	if (is_size_unknown(search))
 		return 0;
 	factor = factor_elsewhere(search);
 	if (factor <= STAGE_COUNTS)
@@ -119,6 +124,7 @@ void cause_find_stage(struct cause_search *search)
 	struct arena *arena = &search->list->arena;
 	double own, others, cost_ns, share;
 	const char *layer;
+	bool either; /* may it be that its device is slower? */
 
 	if (!cause_is_stage(search) || !stands_for_busiest(search))
 		return;
@@ -128,23 +134,30 @@ void cause_find_stage(struct cause_search *search)
 	if (own < STAGE_COUNTS * others || cost_ns < CAUSE_WAITING * search->iteration_ns)
 		return;
 	cost_ns -= add_slower(search, cost_ns);
+	either = !search->peer && is_size_unknown(search) && factor_elsewhere(search) > STAGE_COUNTS;
 	layer = costliest_layer(search, &share);
-	cause_add(
-		search, (struct cause){.kind = CAUSE_STAGE,
-				.cost_ns = cost_ns,
-				.factor = own / others,
-				.evidence = arena_format(arena,
-					"its stage%s computes %.0f%% of its steps, the other stages %.0f%% of "
-					"theirs on average%s",
-					search->own->worker->layers.count
-						? arena_format(arena, " (%zu layer%s)",
-							  search->own->worker->layers.count,
-							  search->own->worker->layers.count == 1 ? "" : "s")
-						: "",
-					100 * own, 100 * others,
-					share > 0 ? arena_format(arena, "; mostly in layer %s (%.0f%% of it)",
-							    layer, 100 * share)
-						  : "")});
+	cause_add(search,
+		(struct cause){.kind = CAUSE_STAGE,
+			.text = either ? "pipeline stage with more work, or a slower GPU" : NULL,
+			.advice =
+				either ? "move layers from that stage to the others; if it has no more than they have, "
+					 "compare that GPU's clocks, power limit and temperature"
+				       : NULL,
+			.inferred = either,
+			.cost_ns = cost_ns,
+			.factor = own / others,
+			.evidence = arena_format(arena,
+				"its stage%s computes %.0f%% of its steps, the other stages %.0f%% of "
+				"theirs on average%s",
+				search->own->worker->layers.count
+					? arena_format(arena, " (%zu layer%s)",
+						  search->own->worker->layers.count,
+						  search->own->worker->layers.count == 1 ? "" : "s")
+					: "",
+				100 * own, 100 * others,
+				share > 0 ? arena_format(arena, "; mostly in layer %s (%.0f%% of it)", layer,
+						    100 * share)
+					  : "")});
 }
 
 /* ---- Links ---- */

@@ -18,15 +18,15 @@ static const char *const advice[CAUSE_COUNT] = {
 	[CAUSE_UNKNOWN] = "record that rank's host calls and compare them with another rank",
 };
 
-/* What the others wait for in an iteration, each on average: the time that they idle or are in communication
- * alone, where the collectives do not tell. */
+/* What the others wait for in an iteration, each on average, as far as they compute nothing meanwhile: no
+ * more than the time that they idle or are in communication alone. */
 static double waiting_of_others(const struct finding_list *list, const struct cause *cause)
 {
 	const struct analysis *analysis = list->analysis;
-	double others = (double)(analysis->worker_count - 1), sum_ns = 0;
+	double others = (double)(analysis->worker_count - 1), sum_ns = 0, waits_ns = INFINITY;
 
 	if (cause->wait_caused_ns > 0 && cause->kind != CAUSE_STAGE)
-		return step_typical(&list->step, list->balance.ranks[cause->worker].each_ns) / others;
+		waits_ns = step_typical(&list->step, list->balance.ranks[cause->worker].each_ns) / others;
 	for (size_t w = 0; w < analysis->worker_count; w++) {
 		if (w == cause->worker)
 			continue;
@@ -34,7 +34,7 @@ static double waiting_of_others(const struct finding_list *list, const struct ca
 			sum_ns += finding_phase(list, w, (enum phase)phase);
 		sum_ns += finding_phase(list, w, PHASE_COMMUNICATION);
 	}
-	return sum_ns / others;
+	return fmin(waits_ns, sum_ns / others);
 }
 
 static const char *cause_words(struct finding_list *list, const struct cause *cause, const char *peer)
