@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """What is said of jobs whose trouble is known: conclusions.py PMANALYZE REPORT.md [--write]. Each case is a made-up job (jobs.py) of the
 shape of a public report, with the words that its first finding must have, those that must not appear at all, and how sure the finding may
-be. REPORT.md has examples, each after a line "Example: CASE."; they must be what is printed (--write: are made so).
+be. REPORT.md has examples, each after a line "Example: CASE."; they must be what is printed (--write: are made so), and all kinds of
+findings and of causes must be among them.
 """
+import json
 import os
 import re
 import subprocess
@@ -10,9 +12,16 @@ import sys
 import tempfile
 
 import jobs
+import pipelines
 import walk
 
 PMANALYZE = os.path.abspath(sys.argv[1])
+ANALYSES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../analyzer/analyses")
+
+
+def quiet(_rank, _step):
+    """Nothing disturbs the job."""
+    return []
 
 
 def host(duration):
@@ -74,6 +83,13 @@ def evaluate(rank):
     rank.event("python_function", "train.py(40): evaluate", begin, rank.host - begin, 1)
 
 
+def lag(duration):
+    """The device has work and does not start it."""
+    def wait(rank):
+        rank.compute += duration
+    return wait
+
+
 def give_back(rank):
     rank.copy("DtoH", 200_000_000, 8000)
 
@@ -84,8 +100,9 @@ ITEM = "dataset.py(31): __getitem__"
 PAIRS = [[0, 1], [2, 3], [4, 5], [6, 7]]
 NEVER = ["launch-bound", "CPU affinity"]
 
-# name, disturbance, what else the job has ("serve": it only goes forward, for so many requests; "head": words above the findings, in
-# this order; "among": words of one of the findings), words of the first finding in this order, words nowhere, its strength
+# name, disturbance (None: another job), what else the job has ("serve": it only goes forward, for so many requests; "make": what writes it;
+# "head": words above the findings, in this order; "among": words of one of the findings, which then is the example), words of the first finding in this order, words nowhere, its
+# strength
 CASES = [
     ("nothing", lambda rank, step: [], {}, ["Communication is not hidden"], ["Straggler", "Ranks wait"], "Strong"),
     ("allocator retries on one rank", on(1, "backward", retry), {},
@@ -150,7 +167,8 @@ CASES = [
      ["of the recording"], ["a step (", "iterations,"], "Weak"),
     ("inference in which nothing repeats", None, {"serve": 1, "most": 1, "head": ["Iterations: none found, as nothing repeats",
      "is shown as one", "% of the recording", "no iterations are known"]}, ["of the recording"], ["a step (", "iterations,"], "Weak"),
-    (".item() in a step that the device fills", on(0, "forward", lambda rank: rank.synchronize("aten::item")), {"ranks": 1}, ["Input: the GPUs wait for the batch: at most 250.000 us a step (1.7%)"],
+    (".item() in a step that the device fills", on(0, "forward", lambda rank: rank.synchronize("aten::item")), {"ranks": 1, "among": "The GPUs compute for"},
+     ["Input: the GPUs wait for the batch: at most 250.000 us a step (1.7%)"],
      NEVER + ["Straggler", "blocked"], "Strong"),
     ("a slow network", lambda rank, step: [], {"network": lambda step: 9000}, ["Communication is not hidden by computing", "overlap gradient aggregation"],
      NEVER + ["Straggler", "slow link", "no persistent straggler"], "Strong"),
@@ -162,6 +180,32 @@ CASES = [
     ("a slow loader on all ranks", lambda rank, step: [("load", frame(ITEM, 15000))], {}, ["The hosts pause: loading input", ITEM, "num_workers"], ["launch-bound", "CPU affinity", "Straggler"], "Strong"),
     ("two ranks with a cause each", lambda rank, step: [("backward", retry)] if rank == 1 else [("forward", frame(COLLECT, 9000))] if rank == 2 else [], {},
      ["Straggler rank 1: the host is blocked in", "expandable_segments"], NEVER, "Strong"),
+    ("a slower GPU", quiet, {"slower": lambda rank, layer: 1.25 if rank == 2 else 1.0},
+     ["Straggler rank 2: slower throughout", "1.25× the time, in all layers", "clocks"], ["more work", "slower layer"], "Strong"),
+    ("a slower GPU with the smaller batch", quiet, {"slower": lambda rank, layer: 1.25 if rank == 2 else 1.0, "rows": lambda rank: 48 if rank == 2 else 64},
+     ["Straggler rank 2: slower throughout", "clocks"], ["more work"], "Strong"),
+    ("a larger batch on one rank", quiet, {"slower": lambda rank, layer: 1.5 if rank == 1 else 1.0, "rows": lambda rank: 96 if rank == 1 else 64},
+     ["Straggler rank 1: more work", "their input is 1.50× as large", "96x512, on other ranks 64x512", "divide the batch evenly"],
+     ["slower throughout", "clocks"], "Likely"),
+    ("a slower layer", quiet, {"slower": lambda rank, layer: 3.0 if rank == 2 and layer == 1 else 1.0},
+     ["Straggler rank 2: slower layer fc2", "3.00× the time, those of other layers 1.00×"], ["slower throughout", "more work", "Jitter"], "Strong"),
+    ("one layer slow, and two a little", quiet, {"slower": lambda rank, layer: {1: 3.0, 3: 1.25, 5: 1.25}.get(layer, 1.0) if rank == 2 else 1.0,
+     "among": "Straggler rank 2: several slower layers"}, ["Straggler rank 2: slower layer fc2"], ["slower throughout", "more work"], "Strong"),
+    ("a device that starts late, for no reason that is recorded", on(1, "backward", lag(3000)), {},
+     ["Straggler rank 1: cause not identified: at most 3.3", "what it has more of is \"idle: queue\", 3.00"], NEVER + ["slower"], "Weak"),
+    ("work that waits in queues", lambda rank, step: [("gradient", lag(700))], {},
+     ["The GPUs have work enqueued and do not start it: at most 4.2", "cannot tell"], NEVER + ["Straggler"], "Weak"),
+    ("late launches on all ranks", lambda rank, step: [("layer", host(2000))], {},
+     ["Launch-bound: the host enqueues work too late", "no call blocks the host"], ["Straggler", "Jitter", "blocked in"], "Strong"),
+    ("a pipeline without a slow stage", None, {"make": lambda folder: pipelines.write(folder, 4, 8, 200)},
+     ["Communication is not hidden by computing", "in the pipeline's bubble"], ["Straggler", "Imbalance"], "Strong"),
+    ("a slow stage of a pipeline", None, {"make": lambda folder: pipelines.write(folder, 4, 8, 200, slower=lambda stage: 1.5 if stage == 2 else 1.0)},
+     ["Straggler rank 2: pipeline stage with more work, or a slower GPU", "move layers from that stage"], ["slower throughout", "slow link"], "Likely"),
+    ("a slow link of a pipeline", None, {"make": lambda folder: pipelines.write(folder, 4, 8, 200, link=lambda source, target: 4.0
+     if {source, target} == {1, 2} else 1.0), "among": "slow link to rank 2"},
+     ["Communication is not hidden by computing", "in the pipeline's bubble"], ["slower throughout", "more work", "rank 0", "rank 3"], "Strong"),
+    ("a slow stage in labels", None, {"make": lambda folder: pipelines.write_log(folder, [10, 10, 15, 10], [20, 20, 30, 20])},
+     ["Imbalance: stage imbalance", "stage 2 takes 1.50× the computing time", "indistinguishable from a slow worker"], ["Straggler", "Communication"], "Strong"),
 ]
 
 # Files that are not part of this repository: environment variable of their folder, set, words of the report's findings in this order, words in
@@ -203,23 +247,27 @@ def in_order(text, words):
 
 
 def make(case, folder):
-    more = {key: value for key, value in case[2].items() if key not in ("serve", "head", "among")}
+    more = {key: value for key, value in case[2].items() if key not in ("serve", "head", "among", "make")}
     if "serve" in case[2]:
         jobs.serve(folder, case[2]["serve"], **more)
+    elif "make" in case[2]:
+        case[2]["make"](folder)
     else:
         jobs.write(folder, disturb=case[1], **more)
 
 
 def judge(case, folder, printed):
-    """What is wrong; its first finding goes to `printed`, as it is on a screen."""
+    """What is wrong; the finding that it is about goes to `printed`, as it is on a screen, with its kind and cause."""
     name, _, more, words, never, strength = case
     make(case, folder)
     result = subprocess.run([PMANALYZE, "report", folder], capture_output=True, check=False, text=True)
     if result.returncode != 0:
         return [f"{name}: exit status {result.returncode}: {result.stderr}"]
     found = findings(result.stdout)
-    printed[name] = found[0] if found else ""
+    lines = found
     found = [" ".join(line.split()) for line in found]
+    about = next((i for i, line in enumerate(found) if more.get("among", "") in line), 0)
+    printed[name] = (lines[about] if lines else "", folder, about)
     first = found[0] if found else ""
     missing = in_order(first, words)
     wrong = [f"{name}: no \"{missing}\" in: {first}"] if missing else []
@@ -246,7 +294,7 @@ def check_examples(path, printed, write):
 
     def replaced(example):
         name, shown = example.group(1), example.group(2)
-        made = "".join(f"    {line}\n" for line in printed.get(name, "no such case").split("\n"))
+        made = "".join(f"    {line}\n" for line in printed.get(name, ("no such case",))[0].split("\n"))
         if made != shown:
             wrong.append(f"{path}: the example of \"{name}\" is now:\n{made}")
         return f"Example: {name}.\n\n{made}"
@@ -255,6 +303,27 @@ def check_examples(path, printed, write):
         with open(path, "w", encoding="utf-8") as file:
             file.write(changed)
     return [] if write else wrong
+
+
+def rows_of(header, table):
+    """Keys of a table of the analyzer's: the second column."""
+    with open(os.path.join(ANALYSES, header), encoding="utf-8") as file:
+        rows = re.search(rf"#define {table}\(X\)(.*?)\n\n", file.read(), re.DOTALL)
+    return set(re.findall(r'X\(\w+, "(\w+)"', rows.group(1)))
+
+
+def check_kinds(path, printed):
+    """Is there an example of each kind of finding, and of each cause of a straggler?"""
+    with open(path, encoding="utf-8") as file:
+        names = [example.group(1) for example in EXAMPLE.finditer(file.read())]
+    left = {"kind": rows_of("finding/finding.h", "FINDING_LIST"), "cause": rows_of("cause/cause.h", "CAUSE_LIST")}
+    for name in set(names) & set(printed):
+        _, folder, about = printed[name]
+        result = subprocess.run([PMANALYZE, "report", "--json", folder], capture_output=True, check=True)
+        finding = json.loads(result.stdout)["findings"][about]
+        for key, keys in left.items():
+            keys.discard(finding.get(key))
+    return [f"{path}: no example of the {key} \"{row}\"" for key, keys in left.items() for row in sorted(keys)]
 
 
 def judge_file(case):
@@ -281,7 +350,8 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         for number, case in enumerate(CASES):
             wrong += judge(case, os.path.join(scratch, str(number)), printed)
-    wrong += check_examples(sys.argv[2], printed, "--write" in sys.argv)
+        wrong += check_examples(sys.argv[2], printed, "--write" in sys.argv)
+        wrong += check_kinds(sys.argv[2], printed)
     for case in FILES:
         judged = judge_file(case)
         files += judged is not None

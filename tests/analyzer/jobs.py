@@ -19,7 +19,7 @@ class Rank:
     """What one rank did: its events, and when its host and streams are free."""
 
     def __init__(self, rank, ranks):
-        self.rank, self.ranks = rank, ranks
+        self.rank, self.ranks, self.rows = rank, ranks, 64
         self.host = self.compute = self.network = 1_000_000.0
         self.events, self.correlation, self.thread = [], 0, 1
         self.device = {"device": rank, "context": 1}
@@ -45,10 +45,14 @@ class Rank:
         self.event(category, name, begin, duration, 107, stream=7, correlation=number, **self.device, **more)
 
     def layer(self, name, sequence, duration, kernel):
-        begin = self.host
+        """Forward an operator; backward the engine's range, with the node of that operator in it."""
+        begin, forward = self.host, self.thread - 1
+        numbers = {"Sequence number": sequence, "Fwd thread id": forward, "Input Dims": [[512], [self.rows, 512], [512, 512], [], []]}
         self.host += 3
         self.kernel(kernel, duration)
-        self.operator(name, begin, **{"Sequence number": sequence, "Fwd thread id": self.thread - 1, "Input Dims": [[64, 512], [512, 512]]})
+        if forward:
+            self.event("cpu_op", name + "Backward0", begin + 1, self.host - begin - 1, self.thread, **numbers)
+        self.operator(f"autograd::engine::evaluate_function: {name}Backward0" if forward else name, begin, **numbers)
 
     def copy(self, direction, size, duration):
         """Of `size` bytes, between pinned memory and the device: "HtoD" or "DtoH"."""
@@ -73,7 +77,7 @@ def apply(rank, disturbances, place):
             what(rank)
 
 
-def until_exchange(rank, step, disturbances, jitter):
+def until_exchange(rank, step, disturbances, jitter, slower):
     """A step as far as no other rank matters; answers when each bucket's gradients are ready."""
     ready = []
 
@@ -89,13 +93,12 @@ def until_exchange(rank, step, disturbances, jitter):
         apply(rank, disturbances, "layer")
         if layer == LAYERS // 2:
             apply(rank, disturbances, "forward")
-        rank.layer("aten::addmm", 1000 * step + layer, FORWARD * jitter(), "ampere_sgemm_128x64_tn")
+        rank.layer("aten::addmm", 1000 * step + layer, FORWARD * jitter() * slower(rank.rank, layer), "ampere_sgemm_128x64_tn")
     rank.thread = 2
     for layer in reversed(range(LAYERS)):
         if layer == LAYERS // 2:
             apply(rank, disturbances, "backward")
-        rank.layer("autograd::engine::evaluate_function: AddmmBackward0", 1000 * step + layer, 2 * FORWARD * jitter(),
-                   "ampere_sgemm_64x64_nt")
+        rank.layer("Addmm", 1000 * step + layer, 2 * FORWARD * jitter() * slower(rank.rank, layer), "ampere_sgemm_64x64_nt")
         apply(rank, disturbances, "gradient")
         if layer % (LAYERS // BUCKETS) == 0:
             ready.append((rank.compute, rank.call("cudaLaunchKernel", LAUNCH) if rank.ranks > 1 else None, rank.host))
@@ -151,14 +154,17 @@ def write_rank(folder, rank):
 
 
 def write(folder, ranks=4, steps=12, disturb=lambda rank, step: [], only=None, seed=1, bytes_each=4_000_000, network=lambda step: 300.0,
-          groups=(), group_time=lambda group: 300.0):
-    """Writes rank-N.json.gz of all ranks, or of those in `only`. A rank may be in several groups, which then exchange in turn."""
+          groups=(), group_time=lambda group: 300.0, slower=lambda rank, layer: 1.0, rows=lambda rank: 64):
+    """Writes rank-N.json.gz of all ranks, or of those in `only`. A rank may be in several groups, which then exchange in turn; `slower`:
+    so many times as long a rank computes a layer; `rows`: of a rank's batch."""
     jitter = random.Random(seed)
     made = [Rank(rank, ranks) for rank in range(ranks)]
+    for rank in made:
+        rank.rows = rows(rank.rank)
     for step in range(steps):
         begins = [rank.host for rank in made]
         plans = [disturb(rank.rank, step) for rank in made]
-        ready = [until_exchange(rank, step, plan, lambda: jitter.gauss(1, 0.003)) for rank, plan in zip(made, plans)]
+        ready = [until_exchange(rank, step, plan, lambda: jitter.gauss(1, 0.003), slower) for rank, plan in zip(made, plans)]
         exchange_in_groups(made, groups, group_time)
         if ranks > 1:
             exchange(made, ready, step, bytes_each, network)

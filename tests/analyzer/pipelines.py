@@ -39,8 +39,8 @@ class Rank:
                      "Process Group Name": f"pp{min(source, target)}", "Src Rank": source, "Dst Rank": target})
 
 
-def write(folder, stages, batches, transfer):
-    """Answers the time of a step, us."""
+def write(folder, stages, batches, transfer, slower=lambda stage: 1.0, link=lambda source, target: 1.0):
+    """Answers the time of a step, us. `slower`, `link`: so many times as long a stage computes, a message from stage to stage takes."""
     ranks, origin, took = [Rank() for _ in range(stages)], 5_000_000_000.0, 0
     for step in range(STEPS):
         free, done, at = [origin + 100] * stages, {}, [0] * stages
@@ -56,10 +56,10 @@ def write(folder, stages, batches, transfer):
                         if (kind, source, batch) not in done:
                             break
                         sent = done[kind, source, batch]
-                        start = max(sent, free[stage]) + transfer
+                        start = max(sent, free[stage]) + transfer * link(source, stage)
                         ranks[stage].message("recv", source, stage, free[stage], start, 20)
                         ranks[source].message("send", source, stage, sent, start, 21 if kind == "f" else 22)
-                    length = FORWARD if kind == "f" else BACKWARD
+                    length = (FORWARD if kind == "f" else BACKWARD) * slower(stage)
                     ranks[stage].kernel("fwd_gemm" if kind == "f" else "bwd_gemm", start, length, 7)
                     free[stage] = done[kind, stage, batch] = start + length
                     at[stage] += 1
