@@ -144,7 +144,7 @@ void report_summaries(struct summaries *job, bool ranks, FILE *out)
 	findings_free(&findings);
 	if (job->worker_count > 0)
 		print_paragraph(
-			"Not in summaries: which calls block the host, what outliers have that others have not, "
+			"Not in summaries: which calls block the host, what outliers have that others have not, slow links, "
 			"stages and links of a pipeline: pmanalyze report of the traces themselves has them.",
 			2, out);
 	if (warnings[0])

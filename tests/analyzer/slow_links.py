@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Which link is slow, of jobs (jobs.py) of which it is known: slow_links.py PRINT_LINKS."""
+"""Which link is slow, of jobs (jobs.py) of which it is known: slow_links.py PRINT_LINKS PMANALYZE. Of summaries it is not
+known, and they say so."""
 import os
 import subprocess
 import sys
@@ -41,9 +42,22 @@ def judge(case, folder):
     return [] if printed == expected else [f"{name}: {printed}, expected {expected}"]
 
 
+def judge_summaries(folder):
+    """Of a pair with a slow link: no cause is named, and links are among what summaries do not have."""
+    jobs.write(folder, ranks=8, groups=NEAR, network=lambda step: 100.0, group_time=slow_if(lambda group: group == [4, 5]))
+    summary = os.path.join(folder, "all.pmsum")
+    subprocess.run([sys.argv[2], "reduce", "-o", summary, folder], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    report = subprocess.run([sys.argv[2], "report", summary], capture_output=True, check=True, text=True)
+    text = " ".join(report.stdout.split())
+    wanted = ["Straggler rank 4: cause not identified", "what calls or slow links do is not in summaries. Weak: ",
+              "what outliers have that others have not, slow links, stages"]
+    return [f"summaries: no \"{words}\" in {text}" for words in wanted if words not in text]
+
+
 def main():
     wrong = []
     with tempfile.TemporaryDirectory() as scratch:
+        wrong += judge_summaries(os.path.join(scratch, "summaries"))
         for number, case in enumerate(CASES):
             wrong += judge(case, os.path.join(scratch, str(number)))
     print("\n".join(wrong + [f"{len(CASES)} jobs, {len(wrong)} wrong"]))

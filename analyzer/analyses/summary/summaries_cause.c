@@ -273,11 +273,12 @@ static void find_unknown(struct search *search)
 		(double)worker->late_count < CAUSE_RECURS * (double)worker->sample_count)
 		return;
 	add(search, (struct cause){.kind = CAUSE_UNKNOWN,
+			    .advice = "pmanalyze report of the traces may identify the cause",
 			    .cost_ns = NAN,
 			    .factor = NAN,
 			    .evidence = arena_format(&search->list->arena,
-				    "it arrives late in %zu of %zu sampled iterations, but %s; pmanalyze "
-				    "balance on the traces may identify the cause",
+				    "it arrives late in %zu of %zu sampled iterations, but %s; what calls or "
+				    "slow links do is not in summaries",
 				    worker->late_count, worker->sample_count,
 				    search->than ? "its layers, input and launches take no longer than on "
 						   "other ranks"
