@@ -1,0 +1,54 @@
+"""Small programs whose trouble is known, by name: copies, item, rollout. conclusions.sh holds what a report says of each; the lines that
+cause something have a comment that begins with "HERE"."""
+import sys
+
+import torch
+from torch import nn
+
+
+def make():
+    """The model is built and copied once, in calls that a step has too."""
+    return nn.Sequential(nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 512)).to("cuda")
+
+
+def train(net, optimizer, batch):
+    loss = net(batch).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    return loss
+
+
+def copies(net, optimizer):
+    """Each step copies a batch from memory that is not pinned."""
+    host = torch.randn(64, 512)
+    for _ in range(20):
+        batch = host.to("cuda")  # HERE: copies
+        train(net, optimizer, batch)
+
+
+def item(net, optimizer):
+    """Each step waits for its loss."""
+    batch, total = torch.randn(64, 512).to("cuda"), 0.0
+    for _ in range(20):
+        total += train(net, optimizer, batch).item()  # HERE: item
+
+
+def rollout(net, optimizer):
+    """Passes without gradients give what eight steps learn from."""
+    def collect_samples(count):
+        seen = torch.zeros(count, 16, 512, device="cuda")
+        for t in range(count):
+            with torch.no_grad():
+                seen[t] = net(seen[t - 1])
+        return seen.view(-1, 512)
+    for _ in range(5):
+        samples = collect_samples(32)
+        for _ in range(8):
+            train(net, optimizer, samples[:128])
+
+
+if __name__ == "__main__":
+    model = make()
+    globals()[sys.argv[1]](model, torch.optim.SGD(model.parameters(), lr=0.1))
+    torch.cuda.synchronize()
