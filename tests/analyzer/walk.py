@@ -1,7 +1,8 @@
 """What must hold of how any finding is stated: walk.walk(PMANALYZE, RUN) answers the sentences that break it.
 
 A percentage says of what, and that of the title is the gain of the mean step in text, JSON and HTML; a sentence has medians or means, not
-both; what `whatif` predicts is no more than the findings about that change say, or it says why.
+both; what `whatif` predicts is no more than the findings about that change say, or it says why; the time that a rank waits in an exchange is
+no layer's, but in the column of its own, and all of it.
 """
 import json
 import os
@@ -83,6 +84,20 @@ def check_changes(whatif):
     return wrong
 
 
+def check_waiting(layers, report):
+    """Each exchange's time is a layer's, or of none, or waiting: together they are the report's."""
+    waits, busy = report.get("communication_wait_ns"), {row["phase"]: row["busy_ns"] for row in report["phases"]}.get("communication")
+    if waits is None or busy is None or "layers" not in layers:
+        return []
+    rows = layers["layers"] + [layers["no_layer"]]
+    sums = [sum(row[key] or 0 for row in rows) for key in ("wait_ns", "communication_ns")]
+    if sum(sums) > 1.01 * busy:  # exchanges at the same time, as of a pipeline's two directions
+        return []
+    if abs(sums[0] - waits) > 0.01 * waits + 1 or abs(sum(sums) - busy) > 0.01 * busy + 1:
+        return [f"layers wait {sums[0]:.0f} ns and exchange {sums[1]:.0f} ns, the report {waits:.0f} ns of {busy:.0f} ns"]
+    return []
+
+
 def walk(pmanalyze, path):
     report = json.loads(run(pmanalyze, "report", "--json", path) or "{}")
     if "findings" not in report:  # no iteration that figures could be of
@@ -92,6 +107,7 @@ def walk(pmanalyze, path):
     for finding in report["findings"]:
         wrong += check_words(finding)
     wrong += check_titles(report, text, page) + check_changes(json.loads(run(pmanalyze, "whatif", "--json", path) or "{}"))
+    wrong += check_waiting(json.loads(run(pmanalyze, "layers", "--json", path) or "{}"), report)
     if re.search(r"Equation \(3\.\d\)[^)]*\+\d", text):
         wrong.append("the equation has a percentage of itself")
     return [f"{path}: {sentence}" for sentence in wrong]
