@@ -113,8 +113,9 @@ static const char *left_out_text(struct arena *arena, const struct left_out *lef
 				pm_text_plural(left->counts[ITERATION_UNTIMED])));
 	if (left->gaps[ITERATION_EVALUATION])
 		text = append(arena, text,
-			arena_format(arena, "%zu evaluation%s (%s)", left->gaps[ITERATION_EVALUATION],
-				pm_text_plural(left->gaps[ITERATION_EVALUATION]),
+			arena_format(arena, "%zu stretch%s of forward work without an update (%s)",
+				left->gaps[ITERATION_EVALUATION],
+				left->gaps[ITERATION_EVALUATION] == 1 ? "" : "es",
 				print_time(arena, left->gaps_ns[ITERATION_EVALUATION])));
 	if (left->gaps[ITERATION_PARTIAL])
 		text = append(arena, text,

@@ -59,7 +59,7 @@ static const char *left_out(struct summaries *job, const struct report_summary_h
 	static const char *const kinds[4] = {
 		NULL, "warm-up", "with different sizes", "with different calls"};
 	static const char *const gaps[4] = {
-		"set-up", "evaluation", "incomplete iterations", "other stretches"};
+		"set-up", "forward work without an update", "incomplete iterations", "other stretches"};
 	struct arena *arena = &job->names.arena;
 	const char *text = "";
 
