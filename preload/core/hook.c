@@ -8,6 +8,7 @@
  */
 #include "hook.h"
 
+#include "destroy.h"
 #include "call/group.h"
 #include "call/left.h"
 #include "call/steps.h"
@@ -140,42 +141,6 @@ static __attribute__((noinline)) void enter_device(
 		f->correlation = 0;
 }
 
-/* Before the call, after which another thread may be given the same address. The frame keeps the stream if it
- * was captured. */
-static __attribute__((noinline)) void before_stream_destroy(struct pmh_frame *f, const uint64_t *values)
-{
-	cudaStream_t stream = (cudaStream_t)values[1];
-
-	pmh_stream_gone(stream);
-	f->place.stream = pmh_capture_forgotten(stream) ? stream : NULL;
-}
-
-/* Before a call that may take a context away: what is known of its device is collected, and left alone until
- * the call is over. The frame keeps the device. */
-static __attribute__((noinline)) void before_context_destroy(
-	struct pmh_frame *f, struct pmh_thread *self, enum pm_role role, const uint64_t *values)
-{
-	f->place.device = role == PM_ROLE_RESETS_DEVICE      ? self->device
-			  : role == PM_ROLE_DESTROYS_CONTEXT ? pmh_context_device((const void *)values[1])
-							     : (int)values[1];
-	pmh_device_going(self, f->place.device);
-}
-
-static __attribute__((noinline)) void after_context_destroy(
-	const struct pmh_frame *f, enum pm_role role, int result)
-{
-	bool gone = result == 0 &&
-		    !(role == PM_ROLE_RELEASES_PRIMARY && pmh_primary_context_active(f->place.device));
-
-	pmh_device_went(f->place.device, gone);
-	if (!gone)
-		return;
-	pmh_streams_gone(f->place.device);
-	pmh_capture_device_gone(f->place.device);
-	if (role == PM_ROLE_DESTROYS_CONTEXT)
-		pmh_context_popped();
-}
-
 /* The thread's first call, or the first in ranges that the trace does not have yet. */
 static __attribute__((noinline)) void make_ready(struct pmh_thread *self)
 {
@@ -214,9 +179,9 @@ PMH_INLINE void enter(struct pmh_thread *self, enum pm_call call, enum pm_kind k
 	else if (role == PM_ROLE_ENDS_GROUP && self->group_depth == 1)
 		pmh_group_launch(self, f);
 	else if (role == PM_ROLE_DESTROYS_STREAM)
-		before_stream_destroy(f, values);
+		pmh_before_stream_destroy(f, values);
 	else if (ends_context(role))
-		before_context_destroy(f, self, role, values);
+		pmh_before_context_destroy(f, self, role, values);
 	if (__builtin_expect(self->next == self->end, 0) && pmh_window_open)
 		pmh_entered_slowly(self);
 	f->begin = pmh_ticks();
@@ -315,7 +280,7 @@ PMH_INLINE void leave(
 	if (role == PM_ROLE_ENDS_CAPTURE)
 		pmh_capture_ended(f->place.stream);
 	if (ends_context(role))
-		after_context_destroy(f, role, result);
+		pmh_after_context_destroy(f, role, result);
 	if (role == PM_ROLE_ENDS_GROUP && self->group_depth > 0 && --self->group_depth == 0)
 		pmh_group_end(self);
 	if (role == PM_ROLE_QUERY && result != 0)
