@@ -46,6 +46,12 @@ struct report_communication {
 };
 struct report_communication report_communication(const struct analysis *analysis);
 
+/* Is there no trace of some of the job's ranks? */
+bool report_ranks_absent(const struct analysis *analysis);
+
+/* What follows from the phases, as text below their tables (report_conclusions.c). */
+void report_conclusions(struct run *run, FILE *out);
+
 /* Whether labelled phases are all that is known, and one of those in the equations has no label. */
 bool report_phases_unlabelled(const struct analysis *analysis);
 
@@ -69,6 +75,7 @@ void report_losses(struct analysis *analysis, FILE *out);
 
 /* Of a long run, not all of which was read: how long its steps took. */
 void report_pace(struct analysis *analysis, FILE *out);
+void report_pace_json(const struct analysis *analysis, cJSON *object);
 
 /* How much of the device time rests on assumptions of a modelled device; nothing where it is little. */
 void report_assumed(struct analysis *analysis, FILE *out);

@@ -178,6 +178,12 @@ void iteration_add_gap(struct iteration_list *list, size_t first, size_t end, in
 /* The ends of iterations that have their begins, and the gaps between them (iteration_end.c). */
 void iteration_set_ends(struct iteration_finder *finder, struct iteration_list *list);
 
+/* Hashes the pieces' sequences, and finds the most frequent one. */
+void iteration_find_usual(struct iteration_finder *finder);
+
+/* The share of the pieces' computations that are in usual ones; what was stripped off does not count. */
+double iteration_usual_share(const struct iteration_finder *finder);
+
 /* Is there work of a backward pass or an update among the calls [first, end)? */
 bool iteration_is_more_than_forward(const struct iteration_finder *finder, size_t first, size_t end);
 
