@@ -280,7 +280,7 @@ static struct layer_role step_role(struct layer_assign *assign, uint32_t step)
 		role.phase =
 			assign->passes[step] == LAYER_FORWARD && !role.again ? PHASE_FORWARD : PHASE_BACKWARD;
 		if (role.again)
-			role.reason.phase = LAYER_RULE_AGAIN;
+			role.reason.phase = LAYER_RULE_RECOMPUTE;
 		if (assign->layers[step] != LAYER_NONE)
 			layer_add_part(assign->list, &role, assign->layers[step], 1);
 		else
@@ -290,7 +290,7 @@ static struct layer_role step_role(struct layer_assign *assign, uint32_t step)
 	} else if (assign->passes[step] == LAYER_EVALUATION) {
 		role.phase = PHASE_OTHER;
 		role.reason.phase = is_evaluation_rule(assign->reasons[step].phase) ? assign->reasons[step].phase
-										    : LAYER_RULE_UNUSED;
+										    : LAYER_RULE_EVALUATION;
 	} else if (assign->passes[step] == LAYER_AFTER &&
 		   (flow->kind != PM_KIND_COPY || assign->reasons[step].layer == LAYER_RULE_ASKED)) {
 		role.phase = PHASE_UPDATE;

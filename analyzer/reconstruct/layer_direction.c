@@ -183,7 +183,7 @@ static void fill_end(struct layer_assign *assign, uint32_t from)
 		if (shape == FLOW_PRODUCT || shape == FLOW_REDUCE)
 			pass = LAYER_BACKWARD;
 		assign->passes[i] = pass;
-		layer_pass_by(assign, i, LAYER_RULE_BEHIND);
+		layer_pass_by(assign, i, LAYER_RULE_AFTER_GRADIENTS);
 	}
 }
 

@@ -92,13 +92,13 @@ static enum layer_pass pass_of(
 
 	*rule = step < part->update_begin ? LAYER_RULE_TURN
 		: step < part->update_end ? LAYER_RULE_WINDOW
-					  : LAYER_RULE_BEHIND;
+					  : LAYER_RULE_AFTER_GRADIENTS;
 	if (work->steps[step].updates)
 		*rule = LAYER_RULE_WINDOW;
 	if (step >= part->update_begin || work->steps[step].updates)
 		return LAYER_AFTER;
 	if (work->steps[step].evaluates) {
-		*rule = LAYER_RULE_UNUSED;
+		*rule = LAYER_RULE_EVALUATION;
 		return LAYER_EVALUATION;
 	}
 	while (step >= pass->end)

@@ -104,7 +104,7 @@ static bool is_trained(const struct asking *a, const char *module)
 }
 
 /* Of a pass without gradients, which works with weights somewhere: are those trained too? LAYER_RULE_NONE: it is no pass;
- * LAYER_RULE_UNUSED: of which modules they are is not known, or nothing is trained. */
+ * LAYER_RULE_EVALUATION: of which modules they are is not known, or nothing is trained. */
 static enum layer_rule evaluation_of(const struct asking *a, uint32_t first, uint32_t end)
 {
 	enum layer_rule rule = LAYER_RULE_NONE;
@@ -113,10 +113,10 @@ static enum layer_rule evaluation_of(const struct asking *a, uint32_t first, uin
 		if (!a->words[i].weighs)
 			continue;
 		if (!a->words[i].module || !a->trained_count)
-			return LAYER_RULE_UNUSED;
+			return LAYER_RULE_EVALUATION;
 		if (is_trained(a, a->words[i].module)) {
 			if (layer_is_class_name(a->words[i].module)) /* it may be another one of that class */
-				return LAYER_RULE_UNUSED;
+				return LAYER_RULE_EVALUATION;
 			rule = LAYER_RULE_NO_GRADIENTS;
 		}
 		if (rule == LAYER_RULE_NONE)

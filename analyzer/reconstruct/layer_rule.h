@@ -1,6 +1,6 @@
 /*
  * The rule that has decided a call's phase or layer, as `layers --why` shows it. It is noted where the
- * decision is made, never found out again. One list: for programs, and in words behind "because the call".
+ * decision is made, never found out again. One list: for programs, and in words after "because the call".
  */
 #ifndef RECONSTRUCT_LAYER_RULE_H
 #define RECONSTRUCT_LAYER_RULE_H
@@ -20,14 +20,14 @@
 	X(THREAD, "thread", "is called in Python, or by the thread of the backward pass, which is not") \
 	X(UPDATES, "updates", "writes parameters, or works for what does") \
 	X(WINDOW, "window", "is among the launches that work on parameters and their state") \
-	X(BEHIND, "behind", "comes behind the last call that makes a gradient") \
-	X(UNUSED, "unused", \
-		"goes through the model, and nothing goes back through what it made: an evaluation") \
+	X(AFTER_GRADIENTS, "after_gradients", "follows the last call that makes a gradient") \
+	X(EVALUATION, "evaluation", \
+		"goes through the model, and no backward call depends on it") \
 	X(FROZEN, "frozen", \
 		"goes forward without gradients, through modules that get none in the iteration: a teacher, or a frozen part") \
 	X(NO_GRADIENTS, "no_gradients", \
 		"goes forward without gradients, through modules that get some in the iteration: an evaluation or a rollout") \
-	X(AGAIN, "again", "works a second time on the same data as forward") \
+	X(RECOMPUTE, "recompute", "repeats a forward call for the backward pass (checkpointing)") \
 	X(GRAPH, "graph", "launches a captured graph that holds such work") \
 	X(OPERATOR, "operator", "was launched in that phase, as the framework says") \
 	X(NODE, "node", "was launched for the backward pass, as the framework says") \
@@ -51,8 +51,8 @@
 	X(ASKED, "asked", "was launched for the layer's module, as the framework says") \
 	X(MODULE, "module", "comes from the layer's module, before it uses its parameters") \
 	X(NEXT, "next", "comes before one of the layer, and nothing else tells") \
-	X(PREVIOUS, "previous", "comes behind one of the layer, and nothing else tells") \
-	X(LOSS, "loss", "comes behind the last layer, or goes back before it does, as a loss") \
+	X(PREVIOUS, "previous", "follows one of the layer, and nothing else tells") \
+	X(LOSS, "loss", "follows the last layer, or goes back before it does, as a loss") \
 	X(FIRST, "first", "comes before every layer") \
 	X(SERVES, "serves", "updates parameters of the layer") \
 	X(SENDS, "sends", "sends gradients or parameters of the layer") \

@@ -85,7 +85,7 @@ static const struct row eager_rows[] = {
 	NODE("torch::autograd::AccumulateGrad", NONE, BACKWARD("net.3")),
 	{ENGINE, BEGINS, PM_RANGE_NODE, "CheckpointFunctionBackward", NULL, 4, BACKWARD(NULL)},
 	{ENGINE, RUNS, PM_RANGE_OPERATOR, "aten::linear", "net.2.0", 90, PHASE_BACKWARD, "net.2.0",
-		LAYER_RULE_AGAIN},
+		LAYER_RULE_RECOMPUTE},
 	{ENGINE, END, 0, NULL, NULL, NONE, BACKWARD(NULL)},
 	NODE("ExpandBackward0", 3, BACKWARD("net.0")),
 	NODE("ReluBackward0", 2, BACKWARD("net.0")),

@@ -54,7 +54,7 @@ static const struct within {
 	enum layer_rule rule;
 	const char *subject, *title, *text, *advice;
 } withins[] = {
-	{LAYER_RULE_UNUSED, "a step's evaluation", "Evaluation",
+	{LAYER_RULE_EVALUATION, "a step's evaluation", "Evaluation",
 		"The model runs forward and no backward pass follows",
 		"evaluate less often, and without gradients"},
 	{LAYER_RULE_FROZEN, "a step's frozen forward",
