@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from datetime import datetime, timezone
+from urllib.parse import quote
 
 # the package that is linked or shipped, and the licence of what is taken from it
 LINKED = {
@@ -17,8 +18,8 @@ LINKED = {
 }
 
 
-def package(name, version, licence, source):
-    return {
+def package(name, version, licence, source, repository=None):
+    described = {
         "SPDXID": "SPDXRef-" + name,
         "name": name,
         "versionInfo": version,
@@ -29,6 +30,13 @@ def package(name, version, licence, source):
         "copyrightText": "NOASSERTION",
         "sourceInfo": source,
     }
+    # by which scanners find what is known against it
+    if repository:
+        locator = f"pkg:{repository}/{name}@{quote(version, safe='.~')}"
+        described["externalRefs"] = [
+            {"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": locator}
+        ]
+    return described
 
 
 def main():
@@ -36,11 +44,13 @@ def main():
     packages = [package("pmhook", version, "Apache-2.0", "commit " + commit)]
     for name, licence in LINKED.items():
         found = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", name], capture_output=True, text=True, check=True)
-        packages.append(package(name, found.stdout, licence, "Debian package"))
+        packages.append(package(name, found.stdout, licence, "Debian package", "deb/debian"))
     for line in open(__file__.replace("sbom.py", "requirements.txt")):
         name, _, pinned = line.strip().partition("==")
         if name == "ziglang":
-            packages.append(package("ziglang", pinned, "MIT", "PyPI; compiler, C++ and compiler runtime"))
+            # its own runtime, and LLVM's libc++, libc++abi and libunwind
+            licence = "MIT AND Apache-2.0 WITH LLVM-exception"
+            packages.append(package("ziglang", pinned, licence, "PyPI; compiler, C++ and compiler runtime", "pypi"))
     relations = [{"spdxElementId": "SPDXRef-DOCUMENT", "relationshipType": "DESCRIBES", "relatedSpdxElement": "SPDXRef-pmhook"}]
     relations += [
         {"spdxElementId": "SPDXRef-pmhook", "relationshipType": "STATIC_LINK", "relatedSpdxElement": each["SPDXID"]}
