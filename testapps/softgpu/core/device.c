@@ -11,8 +11,9 @@
 __thread struct sg_thread sg_self = {.unusual = SG_UNBOUND};
 _Atomic unsigned sg_attention = SG_NOT_READY;
 
-/* For pmrun --version, which reads the file. */
-__attribute__((used)) static const char version[] = "softgpu version " SG_VERSION;
+/* For pmrun --version, which reads the file. Exported, since linkers drop data that nothing refers to. */
+extern const char sg_version[];
+const char sg_version[] = "softgpu version " SG_VERSION;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int started;
