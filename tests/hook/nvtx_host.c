@@ -188,8 +188,8 @@ static void tensorflow(void)
 	static const char *const names[] = {"net/dense/MatMul:MatMul", "net/dense_17/Add 3:Add",
 		"x/_2:_Send#from=net/dense,to=y#", "aten::mm",
 		"StatefulPartitionedCall/gradient_tape/net/block_3/attention/query/einsum/Einsum/MatMul/batch_matmul_2:BatchMatMulV2",
-		"StatefulPartitionedCall/PartitionedCall/net/encoder_block_with_a_name_that_is_long_11/attention_12/query_13/"
-		"einsum_14/Einsum/MatMul_15:BatchMatMulV2"};
+		("StatefulPartitionedCall/PartitionedCall/net/encoder_block_with_a_name_that_is_long_11/attention_12/query_13/"
+		 "einsum_14/Einsum/MatMul_15:BatchMatMulV2")};
 	struct attributes operation = {3, 48, 0, 0, 0, 0, 0, 0, 1, NULL};
 	char text[40];
 	void *domain = nvtx_domain("of another");

@@ -62,7 +62,7 @@ static void multiply(struct rank *at, cublasOperation_t how, const float *left, 
 
 static void sum(struct rank *at, float *values, ncclComm_t among)
 {
-	CHECK(ncclAllReduce(values, values, (size_t)SIDE * SIDE, ncclFloat, ncclSum, among, at->stream));
+	CHECK(ncclAllReduce(values, values, (size_t)SIDE * SIDE, ncclFloat32, ncclSum, among, at->stream));
 }
 
 static void step(struct rank *at, const float *batch)
