@@ -250,6 +250,15 @@ static enum exchange exchange_of(const char *name)
 	return EXCHANGE_OTHER;
 }
 
+/* The device time of a call that communicates; 0: it does not, or has none. */
+static double exchange_ns(const struct timeline *timeline, const struct timeline_call *call)
+{
+	if (timeline_function(timeline, call)->kind != PM_KIND_COMM || call->interval_count == 0)
+		return 0;
+	return (double)(timeline_call_end(timeline, call) -
+			timeline_interval(timeline, call->interval).begin_ns);
+}
+
 /* What most of the time of communication goes to in the used iterations. */
 static enum exchange usual_exchange(const struct analysis *analysis)
 {
@@ -265,14 +274,9 @@ static enum exchange usual_exchange(const struct analysis *analysis)
 			for (size_t c = item->first_call; c < item->call_end; c++) {
 				const struct timeline_call *call =
 					TIMELINE_CALL(timeline, worker->worker->calls[c]);
-				const struct timeline_function *function = timeline_function(timeline, call);
-				double ns;
+				const double ns = exchange_ns(timeline, call);
 
-				if (function->kind != PM_KIND_COMM || call->interval_count == 0)
-					continue;
-				ns = (double)(timeline_call_end(timeline, call) -
-					      timeline_interval(timeline, call->interval).begin_ns);
-				sums_ns[exchange_of(function->name)] += ns;
+				sums_ns[exchange_of(timeline_function(timeline, call)->name)] += ns;
 				all_ns += ns;
 			}
 		}
@@ -295,15 +299,10 @@ static bool are_partners_unknown(const struct analysis *analysis)
 		met[analysis->collectives.items[i].call] = true;
 	for (size_t i = 0; i < timeline->call_count; i++) {
 		const struct timeline_call *call = TIMELINE_CALL(timeline, i);
-		const struct timeline_function *function = timeline_function(timeline, call);
-		double ns;
+		const double ns = exchange_ns(timeline, call);
 
-		if (function->kind != PM_KIND_COMM || call->interval_count == 0)
-			continue;
-		ns = (double)(timeline_call_end(timeline, call) -
-			      timeline_interval(timeline, call->interval).begin_ns);
 		all_ns += ns;
-		if (exchange_of(function->name) == EXCHANGE_SENDS && !met[i] &&
+		if (exchange_of(timeline_function(timeline, call)->name) == EXCHANGE_SENDS && !met[i] &&
 			!timeline_value(timeline, &timeline->operations[call->operation], "peer", &peer))
 			unknown_ns += ns;
 	}
