@@ -1,3 +1,4 @@
+/* The table of calls of communication: see comm_table.h. */
 #include "comm_table.h"
 
 #include <inttypes.h>

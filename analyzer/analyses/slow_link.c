@@ -1,3 +1,4 @@
+/* Links that are slower than others of their kind: see slow_link.h. */
 #include "slow_link.h"
 #include "base/statistics.h"
 

@@ -1,3 +1,4 @@
+/* Forward work while no gradients are recorded: see without_gradients.h. */
 #include "without_gradients.h"
 
 static double device_ns(const struct timeline *timeline, const struct timeline_call *call)

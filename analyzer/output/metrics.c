@@ -1,3 +1,4 @@
+/* Figures of a run for Prometheus: see metrics.h. */
 #include "metrics.h"
 #include "prometheus.h"
 

@@ -1,3 +1,4 @@
+/* Where a process stands, by its trace alone: see standing.h. */
 #include "standing.h"
 #include "tally.h"
 
