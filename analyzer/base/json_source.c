@@ -205,7 +205,8 @@ void *json_all(struct json *json, size_t *bytes)
 
 		if (*bytes + more > room)
 			mem_reserve((void **)&image, *bytes, &room, 1, *bytes + 2 * more);
-		memcpy(image + *bytes, json->next, more);
+		if (more > 0)
+			memcpy(image + *bytes, json->next, more);
 		*bytes += more;
 		json->next = json->end;
 	} while (json_more(json));

@@ -116,7 +116,7 @@ static inline bool iteration_is_marked(const struct iteration_finder *finder)
 bool iteration_cut_steps(struct iteration_finder *finder);
 
 /* What the calls alone tell beside the program's steps, noted in the list. */
-void iteration_compare_steps(const struct iteration_finder *finder, struct iteration_list *list);
+void iteration_compare_steps(struct iteration_finder *finder, struct iteration_list *list);
 
 /* When a step's iteration begins: with its mark, or when the computation before its first call was done. */
 int64_t iteration_step_begin(

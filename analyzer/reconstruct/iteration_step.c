@@ -71,7 +71,7 @@ double iteration_agreement(const struct iteration_finder *finder, const struct i
 	return all ? (double)common / (double)all : 0;
 }
 
-void iteration_compare_steps(const struct iteration_finder *finder, struct iteration_list *list)
+void iteration_compare_steps(struct iteration_finder *finder, struct iteration_list *list)
 {
 	struct iteration_finder sequence = *finder;
 
@@ -83,6 +83,7 @@ void iteration_compare_steps(const struct iteration_finder *finder, struct itera
 	list->sequence_count = sequence.piece_count;
 	list->agreement = iteration_agreement(finder, &sequence);
 	list->candidates = sequence.candidates;
+	finder->framework = sequence.framework; /* which is read once */
 	free(sequence.marks);
 	free(sequence.pieces);
 }
