@@ -207,21 +207,14 @@ static double add_call(struct gatherer *gatherer, const struct timeline_call *ca
 static void add_iteration(struct gatherer *gatherer, const struct analysis_worker *worker, size_t iteration)
 {
 	const struct analysis *analysis = gatherer->analysis;
-	const struct iteration *item = &worker->iterations.items[iteration];
+	struct analysis_walk at = analysis_walk(analysis, worker, iteration);
 	const char *graph = NULL;
-	size_t core = 0, kernels_in = 0;
-	uint32_t last_interval = UINT32_MAX;
+	size_t kernels_in = 0;
 	double graph_ns = 0;
 
-	for (size_t i = item->first_call; i < item->call_end; i++) {
-		const struct timeline_call *call =
-			TIMELINE_CALL(&analysis->timeline, worker->worker->calls[i]);
-		const struct layer_role *role = phase_role(
-			&analysis->model, worker->worker, &worker->layers, iteration, core, call->operation);
-		bool shared = call->interval_count && call->interval == last_interval;
-		double ns;
+	while (analysis_next(&at)) {
+		const struct timeline_call *call = &at.call;
 
-		core += (analysis->model.roles[call->operation].flags & WORKER_CORE) != 0;
 		if (!(call->flags & TIMELINE_FLAG_REPLAYED)) {
 			if (graph)
 				end_graph(gatherer, graph, kernels_in, graph_ns);
@@ -230,11 +223,10 @@ static void add_iteration(struct gatherer *gatherer, const struct analysis_worke
 			kernels_in = 0;
 			graph_ns = 0;
 		}
-		/* Calls of one group have their interval in common. */
-		ns = shared ? 0 : add_call(gatherer, call, role, &worker->layers);
-		last_interval = call->interval_count ? call->interval : last_interval;
-		kernels_in += shared ? 0 : call->interval_count;
-		graph_ns += ns;
+		if (at.is_shared)
+			continue;
+		graph_ns += add_call(gatherer, call, at.role, &worker->layers);
+		kernels_in += call->interval_count;
 	}
 	if (graph)
 		end_graph(gatherer, graph, kernels_in, graph_ns);

@@ -191,26 +191,11 @@ static void add_call(struct search *search, uint32_t number, const struct layer_
 /* Calls of a group share their interval, which counts once. */
 static void add_iteration(struct search *search, size_t iteration)
 {
-	const struct analysis *analysis = search->analysis;
-	const struct analysis_worker *worker = search->worker;
-	const struct iteration *item = &worker->iterations.items[iteration];
-	uint32_t last_interval = UINT32_MAX;
-	size_t core = 0;
+	struct analysis_walk at = analysis_walk(search->analysis, search->worker, iteration);
 
-	for (size_t i = item->first_call; i < item->call_end; i++) {
-		const uint32_t number = worker->worker->calls[i];
-		const struct timeline_call *call = TIMELINE_CALL(&analysis->timeline, number);
-		const struct layer_role *role = phase_role(
-			&analysis->model, worker->worker, &worker->layers, iteration, core, call->operation);
-
-		if (analysis->model.roles[call->operation].flags & WORKER_CORE)
-			core++;
-		if (call->interval_count == 0 || call->interval == last_interval ||
-			role->phase >= PHASE_WORK_COUNT)
-			continue;
-		last_interval = call->interval;
-		add_call(search, number, role);
-	}
+	while (analysis_next(&at))
+		if (at.call.interval_count > 0 && !at.is_shared && at.role->phase < PHASE_WORK_COUNT)
+			add_call(search, at.number, at.role);
 }
 
 /* Whether operators were recorded while the host made all calls of the iteration. */

@@ -22,9 +22,7 @@ static bool is_work(const struct worker_model *model, const struct timeline_call
 	}
 }
 
-/* Calls of one group have their interval in common; `last`: the interval of the call before, or UINT32_MAX.
- */
-static double time_of(const struct timeline *timeline, const struct timeline_call *call, uint32_t last)
+static double time_of(const struct timeline *timeline, const struct timeline_call *call)
 {
 	double sum_ns = 0;
 
@@ -33,7 +31,7 @@ static double time_of(const struct timeline *timeline, const struct timeline_cal
 
 		sum_ns += (double)(interval->end_ns - interval->begin_ns);
 	}
-	return call->interval_count && call->interval != last ? sum_ns : (double)NAN;
+	return sum_ns;
 }
 
 static void set_layer(struct why_row *row, const struct layer_list *layers, const struct layer_role *role)
@@ -52,26 +50,23 @@ static void set_layer(struct why_row *row, const struct layer_list *layers, cons
 	}
 }
 
-static void add_row(struct why *why, const struct analysis *analysis, const struct analysis_worker *worker,
-	uint32_t number, size_t core, uint32_t last)
+static void add_row(struct why *why, const struct analysis_walk *at)
 {
-	const struct timeline_call *call = TIMELINE_CALL(&analysis->timeline, number);
-	const struct worker_model *model = &analysis->model;
-	const struct timeline_process *process = &analysis->timeline.processes[worker->worker->process];
-	const struct layer_role *role =
-		phase_role(model, worker->worker, &worker->layers, why->iteration, core, call->operation);
+	const struct timeline *timeline = &at->analysis->timeline;
+	const struct layer_list *layers = &at->worker->layers;
+	const struct timeline_process *process = &timeline->processes[at->worker->worker->process];
 	const bool placed =
-		!(model->roles[call->operation].flags & WORKER_CORE) &&
-		role != &worker->layers.operation_roles[call->operation - process->first_operation];
+		!(at->analysis->model.roles[at->call.operation].flags & WORKER_CORE) &&
+		at->role != &layers->operation_roles[at->call.operation - process->first_operation];
 	struct why_row *row = MEM_PUSH(why->rows, why->row_count, why->row_room);
 
-	*row = (struct why_row){.call = number,
-		.phase = role->phase,
-		.reason = role->reason,
-		.time_ns = time_of(&analysis->timeline, call, last)};
-	if (placed) /* the role is that of the call before it or behind it */
+	*row = (struct why_row){.call = at->number,
+		.phase = at->role->phase,
+		.reason = at->role->reason,
+		.time_ns = at->call.interval_count && !at->is_shared ? time_of(timeline, &at->call) : NAN};
+	if (placed) /* the role is that of the call before it or after it */
 		row->reason = (struct layer_reason){.phase = LAYER_RULE_PLACE, .layer = LAYER_RULE_PLACE};
-	set_layer(row, &worker->layers, role);
+	set_layer(row, layers, at->role);
 	if (row->layers == 0)
 		row->reason.layer = LAYER_RULE_NONE;
 }
@@ -130,22 +125,13 @@ static size_t add_up(const struct why *why, struct why_share *shares, bool layer
 
 void why_find(const struct analysis *analysis, const struct analysis_worker *worker, struct why *why)
 {
-	const struct iteration *item;
-	uint32_t last = UINT32_MAX;
-	size_t core = 0;
+	struct analysis_walk at = analysis_walk(analysis, worker, worker->layers.iteration);
 
 	memset(why, 0, sizeof(*why));
 	why->iteration = worker->layers.iteration;
-	item = &worker->iterations.items[why->iteration];
-	for (size_t i = item->first_call; i < item->call_end; i++) {
-		const uint32_t number = worker->worker->calls[i];
-		const struct timeline_call *call = TIMELINE_CALL(&analysis->timeline, number);
-
-		if (is_work(&analysis->model, call))
-			add_row(why, analysis, worker, number, core, last);
-		core += (analysis->model.roles[call->operation].flags & WORKER_CORE) != 0;
-		last = call->interval_count ? call->interval : last;
-	}
+	while (analysis_next(&at))
+		if (is_work(&analysis->model, &at.call))
+			add_row(why, &at);
 	find_others(why);
 	for (size_t i = 0; i < why->row_count; i++) {
 		if (isnan(why->rows[i].time_ns))

@@ -138,6 +138,31 @@ const struct iteration_list *analysis_least_sure(const struct analysis *analysis
 /* The worker that computes longest, on average. */
 size_t analysis_slowest(const struct analysis *analysis);
 
+/*
+ * The calls of an iteration in order, with their roles:
+ *
+ *     struct analysis_walk at = analysis_walk(analysis, worker, iteration);
+ *
+ *     while (analysis_next(&at))
+ */
+struct analysis_walk {
+	const struct analysis *analysis;
+	const struct analysis_worker *worker;
+	size_t iteration, next; /* in the worker's list, in the iteration */
+	size_t core;            /* computations before the next call */
+	uint32_t interval;      /* the last that a call had */
+
+	/* the call that it has come to */
+	uint32_t number; /* in the timeline */
+	struct timeline_call call;
+	const struct layer_role *role;
+	bool is_shared; /* its intervals are those of a call before it, of one group: they count once */
+};
+
+struct analysis_walk analysis_walk(
+	const struct analysis *analysis, const struct analysis_worker *worker, size_t iteration);
+bool analysis_next(struct analysis_walk *at);
+
 /* "rank 0", or with several devices in a process "rank 0 gpu 1"; in the timeline's arena. */
 const char *analysis_worker_name(struct analysis *analysis, const struct analysis_worker *worker);
 

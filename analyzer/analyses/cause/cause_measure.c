@@ -216,17 +216,11 @@ static void sample_iteration(struct making *making, size_t sample)
 	const struct iteration *item = &worker->iterations.items[measure->samples[sample]];
 	const struct phase_times *times = &worker->phases.times[measure->samples[sample]];
 	struct idleness idle = {.busy_until_ns = item->begin_ns, .first_ns = INT64_MAX};
-	size_t core = 0;
+	struct analysis_walk at = analysis_walk(analysis, worker, measure->samples[sample]);
 
-	for (size_t i = item->first_call; i < item->call_end; i++) {
-		const struct timeline_call *call =
-			TIMELINE_CALL(&analysis->timeline, worker->worker->calls[i]);
-		const struct layer_role *role = phase_role(&analysis->model, worker->worker, &worker->layers,
-			measure->samples[sample], core, call->operation);
-
-		core += (analysis->model.roles[call->operation].flags & WORKER_CORE) != 0;
-		add_role(making, role, call->operation, call_ns(&analysis->timeline, call), sample);
-		follow_call(&idle, &analysis->timeline, call, role->phase);
+	while (analysis_next(&at)) {
+		add_role(making, at.role, at.call.operation, call_ns(&analysis->timeline, &at.call), sample);
+		follow_call(&idle, &analysis->timeline, &at.call, at.role->phase);
 	}
 	if (idle.first_ns == INT64_MAX || idle.first_ns < item->begin_ns)
 		idle.first_ns = item->begin_ns;

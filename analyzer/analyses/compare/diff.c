@@ -266,23 +266,14 @@ static void count_host_calls(struct gatherer *gatherer, const struct analysis_wo
 /* As phase_find sees the calls: the same computation in another iteration has the same role. */
 static void count_worker_calls(struct gatherer *gatherer, const struct analysis_worker *worker)
 {
-	const struct worker_model *model = &gatherer->analysis->model;
 	double weight = 1 / (double)worker->used_count;
 
 	for (size_t u = 0; u < worker->used_count; u++) {
 		const struct iteration *item = &worker->iterations.items[worker->used[u]];
-		size_t core = 0;
+		struct analysis_walk at = analysis_walk(gatherer->analysis, worker, worker->used[u]);
 
-		for (size_t i = item->first_call; i < item->call_end; i++) {
-			uint32_t number = worker->worker->calls[i];
-			uint32_t operation = timeline_call(&gatherer->analysis->timeline, number).operation;
-
-			count_call(gatherer, worker, number,
-				phase_role(model, worker->worker, &worker->layers, worker->used[u], core,
-					operation),
-				weight);
-			core += (model->roles[operation].flags & WORKER_CORE) != 0;
-		}
+		while (analysis_next(&at))
+			count_call(gatherer, worker, at.number, at.role, weight);
 		for (size_t i = item->first_read; i < item->read_end; i++) {
 			const struct timeline_call *call =
 				TIMELINE_CALL(&gatherer->analysis->timeline, worker->worker->reads[i]);

@@ -91,26 +91,12 @@ static void add_call(struct search *search, const struct timeline_call *call, en
 
 static void add_iteration(struct search *search, size_t iteration)
 {
-	const struct analysis *analysis = search->analysis;
-	const struct analysis_worker *worker = search->worker;
-	const struct iteration *item = &worker->iterations.items[iteration];
-	uint32_t last_interval = UINT32_MAX;
-	size_t core = 0;
+	struct analysis_walk at = analysis_walk(search->analysis, search->worker, iteration);
 
-	for (size_t i = item->first_call; i < item->call_end; i++) {
-		const struct timeline_call *call =
-			TIMELINE_CALL(&analysis->timeline, worker->worker->calls[i]);
-		const struct layer_role *role = phase_role(
-			&analysis->model, worker->worker, &worker->layers, iteration, core, call->operation);
-
-		if (analysis->model.roles[call->operation].flags & WORKER_CORE)
-			core++;
-		if (call->interval_count == 0 || call->interval == last_interval ||
-			role->phase >= PHASE_WORK_COUNT || role->phase == PHASE_COMMUNICATION)
-			continue;
-		last_interval = call->interval; /* calls of a group share theirs */
-		add_call(search, call, role->phase);
-	}
+	while (analysis_next(&at))
+		if (at.call.interval_count > 0 && !at.is_shared && at.role->phase < PHASE_WORK_COUNT &&
+			at.role->phase != PHASE_COMMUNICATION)
+			add_call(search, &at.call, at.role->phase);
 }
 
 static double spent_ns(const struct operator_rate *rate)

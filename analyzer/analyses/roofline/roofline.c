@@ -215,20 +215,10 @@ static void close_cell(struct cell *cell)
 static void add_iteration(struct gather *gather, const struct analysis_worker *worker, const size_t *places,
 	const struct device_peak *peak, size_t iteration)
 {
-	const struct worker_model *model = &gather->analysis->model;
-	const struct iteration *item = &worker->iterations.items[iteration];
-	size_t core = 0;
+	struct analysis_walk at = analysis_walk(gather->analysis, worker, iteration);
 
-	for (size_t i = item->first_call; i < item->call_end; i++) {
-		const struct timeline_call *call =
-			TIMELINE_CALL(&gather->analysis->timeline, worker->worker->calls[i]);
-		const struct layer_role *role =
-			phase_role(model, worker->worker, &worker->layers, iteration, core, call->operation);
-
-		if (model->roles[call->operation].flags & WORKER_CORE)
-			core++;
-		add_call(gather, worker, places, peak, call, role);
-	}
+	while (analysis_next(&at))
+		add_call(gather, worker, places, peak, &at.call, at.role);
 	for (size_t l = 0; l < worker->layers.count; l++)
 		for (size_t d = 0; d < ROOFLINE_DIRECTION_COUNT; d++)
 			close_cell(&gather->cells[places[l] * ROOFLINE_DIRECTION_COUNT + d]);

@@ -146,24 +146,12 @@ void html_spans(const struct analysis *analysis, const struct analysis_worker *w
 	struct taker taker = {.analysis = analysis, .worker = worker, .take = take, .context = context};
 	const struct iteration *item = &worker->iterations.items[iteration];
 	static const struct layer_role read = {.phase = PHASE_IO};
-	uint32_t last_interval = UINT32_MAX;
-	size_t core = 0;
+	struct analysis_walk at = analysis_walk(analysis, worker, iteration);
 
 	html_host_begin(&taker.host, analysis, worker, take, context);
-	for (size_t i = item->first_call; i < item->call_end; i++) {
-		uint32_t call = worker->worker->calls[i];
-		const struct timeline_call *its = TIMELINE_CALL(&analysis->timeline, call);
-		const struct layer_role *role = phase_role(
-			&analysis->model, worker->worker, &worker->layers, iteration, core, its->operation);
-
-		if (analysis->model.roles[its->operation].flags & WORKER_CORE)
-			core++;
-		/* Calls of a group have one time. */
-		if (!(its->interval_count && its->interval == last_interval))
-			add_call(&taker, call, role);
-		if (its->interval_count)
-			last_interval = its->interval;
-	}
+	while (analysis_next(&at))
+		if (!at.is_shared)
+			add_call(&taker, at.number, at.role);
 	for (size_t i = item->first_read; i < item->read_end; i++)
 		add_call(&taker, worker->worker->reads[i], &read);
 	html_host_end(&taker.host, iteration);
