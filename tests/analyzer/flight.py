@@ -11,15 +11,9 @@ import subprocess
 import sys
 import tempfile
 
+from checking import check, verdict
+
 program = os.path.abspath(sys.argv[1])
-wrong = 0
-
-
-def check(condition, sentence):
-    global wrong
-    if not condition:
-        print(f"wrong: {sentence}")
-        wrong += 1
 
 
 def run(*arguments):
@@ -122,8 +116,7 @@ def main():
             check_all(protocol)
         check_hostile()
         os.chdir("/")
-    print("flight: " + (f"{wrong} wrong" if wrong else "all right"))
-    sys.exit(wrong > 0)
+    sys.exit(verdict("flight"))
 
 
 main()

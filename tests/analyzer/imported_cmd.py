@@ -17,18 +17,11 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from checking import check, verdict  # noqa: E402
 from on_terminal import on_terminal  # noqa: E402
 
 program, make_trace = map(os.path.abspath, sys.argv[1:3])
-wrong = 0
 COMMANDS = ["report", "layers", "balance", "comm", "path", "whatif", "model", "roofline"]
-
-
-def check(condition, sentence):
-    global wrong
-    if not condition:
-        print(f"wrong: {sentence}")
-        wrong += 1
 
 
 def ask(*arguments):
@@ -414,5 +407,4 @@ with tempfile.TemporaryDirectory() as scratch:
     check_cut(scratch)
     check_beside(scratch)
     check_export(scratch)
-print(f"{wrong} wrong")
-sys.exit(wrong > 0)
+sys.exit(verdict("imported"))

@@ -14,16 +14,10 @@ import subprocess
 import sys
 import tempfile
 
+from checking import check, verdict
+
 program = os.path.abspath(sys.argv[1])
-wrong = 0
 STEPS, STEP_US = 8, 1000
-
-
-def check(condition, sentence):
-    global wrong
-    if not condition:
-        print(f"wrong: {sentence}")
-        wrong += 1
 
 
 def run(*arguments):
@@ -402,8 +396,7 @@ def main():
         check_lost()
         check_exchanges()
         os.chdir("/")
-    print("importers: " + (f"{wrong} wrong" if wrong else "all right"))
-    sys.exit(wrong > 0)
+    sys.exit(verdict("importers"))
 
 
 main()

@@ -17,15 +17,9 @@ import subprocess
 import sys
 import tempfile
 
+from checking import check, verdict
+
 program = os.path.abspath(sys.argv[1])
-wrong = 0
-
-
-def check(condition, sentence):
-    global wrong
-    if not condition:
-        print(f"wrong: {sentence}")
-        wrong += 1
 
 
 def run(*arguments):
@@ -174,8 +168,7 @@ def main():
         check(rows and set(rows[0]) == {"bytes", "share", "blocks", "line", "module"}, "CSV")
         check_hostile()
         os.chdir("/")
-    print("memory: " + (f"{wrong} wrong" if wrong else "all right"))
-    return wrong > 0
+    return verdict("memory")
 
 
 if __name__ == "__main__":

@@ -12,16 +12,10 @@ import subprocess
 import sys
 import tempfile
 
+from checking import check, verdict
+
 program = os.path.abspath(sys.argv[1])
-wrong = 0
 RANKS = 4
-
-
-def check(condition, sentence):
-    global wrong
-    if not condition:
-        print(f"wrong: {sentence}")
-        wrong += 1
 
 
 def run(*arguments, command="comm"):
@@ -121,8 +115,7 @@ def main():
         check_parts()
         check_hostile()
         os.chdir("/")
-    print("inspector: " + (f"{wrong} wrong" if wrong else "all right"))
-    return wrong > 0
+    return verdict("inspector")
 
 
 if __name__ == "__main__":

@@ -13,18 +13,11 @@ import subprocess
 import sys
 import tempfile
 
+from checking import check, verdict
 import pipelines
 from pipelines import BYTES, write
 
 program = os.path.abspath(sys.argv[1])
-wrong = 0
-
-
-def check(condition, sentence):
-    global wrong
-    if not condition:
-        print(f"wrong: {sentence}")
-        wrong += 1
 
 
 def run(*arguments):
@@ -73,8 +66,7 @@ def main():
         text = run("report", "batched")
         check("how much is unknown. Weak: " in text and "Straggler" not in text, f"partners that are not known: {text[400:1600]}")
         os.chdir("/")
-    print("pipeline: " + (f"{wrong} wrong" if wrong else "all right"))
-    sys.exit(wrong > 0)
+    sys.exit(verdict("pipeline"))
 
 
 main()

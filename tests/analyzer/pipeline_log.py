@@ -12,17 +12,10 @@ import subprocess
 import sys
 import tempfile
 
+from checking import check, verdict
 from pipelines import BATCHES, STAGES, save, schedule, write_log as write
 
 program = os.path.abspath(sys.argv[1])
-wrong = 0
-
-
-def check(condition, sentence):
-    global wrong
-    if not condition:
-        print(f"wrong: {sentence}")
-        wrong += 1
 
 
 def ask(*arguments):
@@ -117,4 +110,4 @@ with tempfile.TemporaryDirectory() as scratch:
         check_stage(os.path.join(scratch, f"slow{which}"), which, which % 2 == 1)
     check_refused(os.path.join(scratch, "refused"))
     check_weights(os.path.join(scratch, "weights"))
-sys.exit(wrong > 0)
+sys.exit(verdict("pipeline_log"))
