@@ -16,33 +16,6 @@ static const char *const kind_keys[] = {[WHATIF_LAYER] = "layer",
 	[WHATIF_STAGES] = "stages",
 	[WHATIF_RANK] = "rank"};
 
-static const char *change_words(
-	struct analysis *analysis, const struct replay_job *job, const struct whatif_change *change)
-{
-	struct arena *arena = &analysis->timeline.arena;
-
-	switch (change->kind) {
-	case WHATIF_LAYER:
-		return arena_format(arena, "%s %g× as fast",
-			print_clean(arena, layer_title(job->layers[change->layer].layer)), change->factor);
-	case WHATIF_COMMUNICATION:
-		return arena_format(arena, "communication %g× as fast", change->factor);
-	case WHATIF_OVERLAP:
-		return "communication hidden";
-	case WHATIF_HOST:
-		return "zero launch time";
-	case WHATIF_INPUT:
-		return "zero wait for the batch";
-	case WHATIF_BALANCE:
-		return "all ranks balanced";
-	case WHATIF_STAGES:
-		return "all stages and ranks balanced";
-	default:
-		return arena_format(arena, "%s like other ranks",
-			analysis_worker_name(analysis, &analysis->workers[change->worker]));
-	}
-}
-
 /* All that is asked for, in words. */
 static const char *asked_words(const struct whatif_show *show, const struct replay_job *job)
 {
@@ -51,7 +24,7 @@ static const char *asked_words(const struct whatif_show *show, const struct repl
 
 	for (size_t i = 0; i < show->asked_count; i++)
 		words = arena_format(&analysis->timeline.arena, "%s%s%s", words, i ? ", " : "",
-			change_words(analysis, job, &show->asked[i]));
+			whatif_words(analysis, job, &show->asked[i]));
 	return words;
 }
 
@@ -77,7 +50,7 @@ static void result_table(struct print_table *table, const struct whatif_show *sh
 
 	for (size_t i = 0; i < list->count && i < rows; i++) {
 		const struct whatif_result *item = &list->items[i];
-		const char *words = several ? asked : change_words(analysis, job, &item->change);
+		const char *words = several ? asked : whatif_words(analysis, job, &item->change);
 		struct finding_whatif found;
 
 		print_row(table);
@@ -131,7 +104,7 @@ static void print_why(const struct whatif_show *show, const struct replay_job *j
 			continue;
 		print_paragraph(
 			arena_format(arena, "%s: %s more than %s: %s.",
-				change_words(findings->analysis, job, &item->change),
+				whatif_words(findings->analysis, job, &item->change),
 				print_time(arena, item->gain_ns - found.gain_ns),
 				*found.numbers ? arena_format(arena, "the %s that finding%s %s say%s",
 							 print_time(arena, found.gain_ns),
@@ -161,15 +134,15 @@ static void print_about(struct analysis *analysis, const struct whatif_list *lis
 				(list->replayed_ns / list->measured_ns - 1) * 100, list->iteration_count,
 				list->used_count),
 		2, out);
-	print_paragraph(arena_format(arena,
-				"Replay: %zu rendezvous between ranks and %zu waits between queues%s; "
-				"measured times contradict %zu dependenc%s, %zu left out.",
-				list->meeting_count, list->recorded_waits + list->inferred_waits,
-				list->inferred_waits ? list->recorded_waits ? " (some inferred from timing)"
-									    : " (inferred from timing)"
-						     : "",
-				list->negative_count, list->negative_count == 1 ? "y" : "ies",
-				list->circle_count),
+	print_paragraph(
+		arena_format(arena,
+			"Replay: %zu rendezvous between ranks and %zu waits between queues%s; "
+			"measured times contradict %zu dependenc%s, %zu left out.",
+			list->meeting_count, list->recorded_waits + list->inferred_waits,
+			list->inferred_waits ? list->recorded_waits ? " (some inferred from timing)"
+								    : " (inferred from timing)"
+					     : "",
+			list->negative_count, list->negative_count == 1 ? "y" : "ies", list->circle_count),
 		2, out);
 	if (analysis->worker_count > 1)
 		print_paragraph(

@@ -95,6 +95,10 @@ void whatif_together(const struct analysis *analysis, size_t most, const struct 
 	size_t count, struct whatif_list *list);
 void whatif_list_free(struct whatif_list *list);
 
+/* "conv2 2× as fast", for people; in the timeline's arena. */
+const char *whatif_words(
+	struct analysis *analysis, const struct replay_job *job, const struct whatif_change *change);
+
 /* How many used iterations to replay at most so that it takes seconds: by the calls of an iteration. */
 size_t whatif_most(const struct analysis *analysis);
 

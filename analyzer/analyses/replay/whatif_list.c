@@ -1,5 +1,6 @@
 /* The changes that are worth asking for, and what each would bring. See whatif.h. */
 #include "whatif.h"
+#include "base/table.h"
 #include "import/imported_timeline.h"
 
 #include <math.h>
@@ -243,4 +244,31 @@ double whatif_slowdown(const struct analysis *analysis, double *stages)
 	if (stages)
 		*stages = list.slowdown_stages;
 	return list.slowdown;
+}
+
+const char *whatif_words(
+	struct analysis *analysis, const struct replay_job *job, const struct whatif_change *change)
+{
+	struct arena *arena = &analysis->timeline.arena;
+
+	switch (change->kind) {
+	case WHATIF_LAYER:
+		return arena_format(arena, "%s %g× as fast",
+			print_clean(arena, layer_title(job->layers[change->layer].layer)), change->factor);
+	case WHATIF_COMMUNICATION:
+		return arena_format(arena, "communication %g× as fast", change->factor);
+	case WHATIF_OVERLAP:
+		return "communication hidden";
+	case WHATIF_HOST:
+		return "zero launch time";
+	case WHATIF_INPUT:
+		return "zero wait for the batch";
+	case WHATIF_BALANCE:
+		return "all ranks balanced";
+	case WHATIF_STAGES:
+		return "all stages and ranks balanced";
+	default:
+		return arena_format(arena, "%s like other ranks",
+			analysis_worker_name(analysis, &analysis->workers[change->worker]));
+	}
 }

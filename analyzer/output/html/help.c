@@ -9,31 +9,6 @@
 #define MOST_ROWS 60      /* with those that are folded */
 #define LEAST_GAIN 0.0005 /* of an iteration: below it a change is only counted */
 
-static const char *change_words(
-	struct html_page *page, const struct html_run *run, const struct whatif_change *change)
-{
-	switch (change->kind) {
-	case WHATIF_LAYER:
-		return arena_format(
-			&page->arena, "%s 2× as fast", layer_title(run->job.layers[change->layer].layer));
-	case WHATIF_COMMUNICATION:
-		return "communication 2× as fast";
-	case WHATIF_OVERLAP:
-		return "communication hidden behind computation";
-	case WHATIF_HOST:
-		return "zero launch time";
-	case WHATIF_INPUT:
-		return "zero wait for the batch";
-	case WHATIF_BALANCE:
-		return "all ranks balanced";
-	case WHATIF_STAGES:
-		return "all stages and ranks balanced";
-	default:
-		return arena_format(&page->arena, "%s like other ranks",
-			analysis_worker_name(run->analysis, &run->analysis->workers[change->worker]));
-	}
-}
-
 /* The colour of what the change is about. */
 static const char *kind_class(const struct whatif_change *change)
 {
@@ -98,7 +73,10 @@ static void write_changes(struct html_page *page, const struct html_run *run, si
 		const struct whatif_result *item = &run->changes.items[i];
 
 		print_row(&table);
-		print_word(&table, NAME, change_words(page, run, &item->change));
+		print_word(&table, NAME,
+			item->change.kind == WHATIF_OVERLAP
+				? "communication hidden behind computation"
+				: whatif_words(run->analysis, &run->job, &item->change));
 		print_number(&table, GAIN, item->gain_ns);
 		print_colour(&table, GAIN, kind_class(&item->change));
 		print_number(&table, SHARE, item->gain_ns / run->changes.replayed_ns);
