@@ -110,7 +110,7 @@ static void take_old(struct replay *replay, const cJSON *held, int64_t address)
 			(struct block){address, size_of(held, "size"), member(held, "frames"), true};
 }
 
-/* Blocks of older versions have no address of their own: they lie one behind the other. */
+/* Blocks of older versions have no address of their own: they lie one after the other. */
 static void take_olds(struct replay *replay)
 {
 	const cJSON *segment, *block;

@@ -121,7 +121,7 @@ static size_t find_suffix(const struct iteration_finder *finder, const struct it
 
 /*
  * Is forward work of [first, start) done again, in the same manner, in [start, end)? So it is with an
- * evaluation and the iteration behind it; not where the calls of one iteration are cut in two.
+ * evaluation and the iteration after it; not where the calls of one iteration are cut in two.
  */
 static bool goes_forward_again(const struct iteration_finder *finder, size_t first, size_t start, size_t end)
 {

@@ -10,7 +10,7 @@
 
 /* ---- what the profiler writes ---- */
 
-/* "[8, 4]", of which more than OPERATOR_DIMENSIONS make it unknown; behind it. */
+/* "[8, 4]", of which more than OPERATOR_DIMENSIONS make it unknown. Answers where it ends. */
 static const char *read_sizes(const char *text, struct operator_input *input)
 {
 	char *end;
@@ -42,7 +42,7 @@ static bool read_all_sizes(const char *text, struct operator_call *call)
 	return *text == ']';
 }
 
-/* The next text in quotes, not ended, and its length; behind it, or NULL. */
+/* The next text in quotes, not ended, and its length. Answers where it ends; NULL: there is none. */
 static const char *read_word(const char *text, const char **word, size_t *length)
 {
 	text += strcspn(text, "\"]\t[");

@@ -11,7 +11,7 @@
 enum amount { FLOPS, BYTES, FLOPS_RATE, BYTES_RATE, AMOUNTS };
 
 static const struct {
-	const char *key, *text, *unit; /* its titles: in text, and behind a prefix on a page */
+	const char *key, *text, *unit; /* its titles: in text, and after a prefix on a page */
 } amount_titles[AMOUNTS] = {
 	[FLOPS] = {"flops", "  FLOP", "FLOP"},
 	[BYTES] = {"bytes", " bytes", "B"},

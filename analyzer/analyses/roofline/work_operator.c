@@ -265,7 +265,7 @@ static bool copied(const struct operator_call *call, struct work *work)
 /* ---- the operators ---- */
 
 static const struct row {
-	const char *name; /* behind "aten::"; without the underscore of what works in place */
+	const char *name; /* after "aten::"; without the underscore of what works in place */
 	enum work_kind kind;
 	double factor; /* of the operations */
 	bool (*amount)(const struct operator_call *call, struct work *work);
