@@ -174,18 +174,15 @@ static void add_call(struct search *search, uint32_t number, const struct layer_
 	const char *operator= search->framework && search->asked
 		? framework_word(search->framework, number).says
 		: NULL;
-	double all_ns = 0;
 
 	for (uint32_t p = 0; p == 0 || (p < role->part_count && !is_bucket(role)); p++) {
 		const struct part part = part_of(search, role, p, operator);
 
 		add_part(search, call, (double)search->analysis->wait_ns[number], &part);
 	}
-	for (uint32_t i = 0; i < call->interval_count; i++)
-		all_ns += (double)(timeline_interval(timeline, call->interval + i).end_ns -
-				   timeline_interval(timeline, call->interval + i).begin_ns);
 	if (operator)
-		add_row(search, call, operator, role->phase, call->interval_count, search->weight * all_ns);
+		add_row(search, call, operator, role->phase, call->interval_count,
+			search->weight * timeline_device_ns(timeline, call));
 }
 
 /* Calls of a group share their interval, which counts once. */

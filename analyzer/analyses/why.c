@@ -22,18 +22,6 @@ static bool is_work(const struct worker_model *model, const struct timeline_call
 	}
 }
 
-static double time_of(const struct timeline *timeline, const struct timeline_call *call)
-{
-	double sum_ns = 0;
-
-	for (uint32_t i = 0; i < call->interval_count; i++) {
-		const struct timeline_interval *interval = TIMELINE_INTERVAL(timeline, call->interval + i);
-
-		sum_ns += (double)(interval->end_ns - interval->begin_ns);
-	}
-	return sum_ns;
-}
-
 static void set_layer(struct why_row *row, const struct layer_list *layers, const struct layer_role *role)
 {
 	double greatest = 0;
@@ -63,7 +51,9 @@ static void add_row(struct why *why, const struct analysis_walk *at)
 	*row = (struct why_row){.call = at->number,
 		.phase = at->role->phase,
 		.reason = at->role->reason,
-		.time_ns = at->call.interval_count && !at->is_shared ? time_of(timeline, &at->call) : NAN};
+		.time_ns = at->call.interval_count && !at->is_shared
+				   ? timeline_device_ns(timeline, &at->call)
+				   : NAN};
 	if (placed) /* the role is that of the call before it or after it */
 		row->reason = (struct layer_reason){.phase = LAYER_RULE_PLACE, .layer = LAYER_RULE_PLACE};
 	set_layer(row, layers, at->role);

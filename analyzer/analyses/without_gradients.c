@@ -1,18 +1,6 @@
 /* Forward work while no gradients are recorded: see without_gradients.h. */
 #include "without_gradients.h"
 
-static double device_ns(const struct timeline *timeline, const struct timeline_call *call)
-{
-	double ns = 0;
-
-	for (uint32_t i = 0; i < call->interval_count; i++) {
-		const struct timeline_interval interval = timeline_interval(timeline, call->interval + i);
-
-		ns += (double)(interval.end_ns - interval.begin_ns);
-	}
-	return ns;
-}
-
 struct without_gradients without_gradients_in(
 	const struct analysis *analysis, const struct analysis_worker *worker, size_t iteration)
 {
@@ -24,10 +12,12 @@ struct without_gradients without_gradients_in(
 		const struct timeline_call *call = TIMELINE_CALL(timeline, worker->worker->calls[i]);
 		const struct timeline_operation *operation = &timeline->operations[call->operation];
 
+		const double ns = timeline_device_ns(timeline, call);
+
 		if (operation->given_phase != PHASE_FORWARD + 1)
 			continue;
-		sums.forward_ns += device_ns(timeline, call);
-		sums.without_ns += operation->given_no_gradients ? device_ns(timeline, call) : 0;
+		sums.forward_ns += ns;
+		sums.without_ns += operation->given_no_gradients ? ns : 0;
 	}
 	return sums;
 }

@@ -10,18 +10,6 @@ static bool is_computation(enum pm_kind kind)
 	return kind == PM_KIND_FORWARD || kind == PM_KIND_BACKWARD || kind == PM_KIND_COMPUTE;
 }
 
-static int64_t device_ns(const struct timeline *timeline, const struct timeline_call *call)
-{
-	int64_t sum = 0;
-
-	for (uint32_t i = 0; i < call->interval_count; i++) {
-		const struct timeline_interval interval = timeline_interval(timeline, call->interval + i);
-
-		sum += interval.end_ns - interval.begin_ns;
-	}
-	return sum;
-}
-
 /* Does a call of any operation compute for a library, or update by its name? */
 static bool trains(const struct timeline *timeline)
 {
@@ -60,12 +48,12 @@ static bool has_steps(const struct analysis *analysis)
 
 static bool mostly_exchanges(const struct timeline *timeline)
 {
-	int64_t all_ns = 0, exchange_ns = 0;
+	double all_ns = 0, exchange_ns = 0;
 	size_t exchanges = 0;
 
 	for (size_t i = 0; i < timeline->call_count; i++) {
 		const struct timeline_call call = timeline_call(timeline, (uint32_t)i);
-		const int64_t ns = device_ns(timeline, &call);
+		const double ns = timeline_device_ns(timeline, &call);
 
 		all_ns += ns;
 		if (timeline_function(timeline, &call)->kind == PM_KIND_COMM) {
@@ -73,7 +61,7 @@ static bool mostly_exchanges(const struct timeline *timeline)
 			exchanges++;
 		}
 	}
-	return exchanges >= EXCHANGE_LEAST && (double)exchange_ns >= EXCHANGE_LEAST_SHARE * (double)all_ns;
+	return exchanges >= EXCHANGE_LEAST && exchange_ns >= EXCHANGE_LEAST_SHARE * all_ns;
 }
 
 /* What trains is told by its first calls; the others are few. */

@@ -25,15 +25,8 @@ static bool is_work(const struct layer_assign *assign, uint32_t step)
 static double time_of(const struct layer_assign *assign, uint32_t step)
 {
 	const struct timeline_call call = timeline_call(assign->timeline, assign->graph.steps[step].call);
-	double ns = 0;
 
-	for (uint32_t j = 0; j < call.interval_count; j++) {
-		const struct timeline_interval interval =
-			timeline_interval(assign->timeline, call.interval + j);
-
-		ns += (double)(interval.end_ns - interval.begin_ns);
-	}
-	return is_work(assign, step) ? ns : 0;
+	return is_work(assign, step) ? timeline_device_ns(assign->timeline, &call) : 0;
 }
 
 bool layer_is_mostly_said(const struct layer_assign *assign)

@@ -363,16 +363,11 @@ static void add_layer_times(const struct work *work, const struct layer_role *ro
 {
 	const struct timeline_process *process = &work->timeline->processes[work->worker->process];
 	enum phase_layer_column column = column_of(role);
-	double spent_ns = 0, scale = 1;
+	double spent_ns, scale = 1;
 
 	if (column == PHASE_LAYER_COLUMNS)
 		return;
-	for (uint32_t i = 0; i < call->interval_count; i++) {
-		const struct timeline_interval *interval =
-			TIMELINE_INTERVAL(work->timeline, call->interval + i);
-
-		spent_ns += (double)(interval->end_ns - interval->begin_ns);
-	}
+	spent_ns = timeline_device_ns(work->timeline, call);
 	if (is_host_timed(call))
 		spent_ns = (double)(call->end_ns - call->begin_ns);
 	else if (call->interval_count && column == PHASE_LAYER_COMMUNICATION &&

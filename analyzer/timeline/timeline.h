@@ -394,6 +394,19 @@ const struct timeline_touch *timeline_touches(const struct timeline *timeline, u
 void timeline_set_places(struct timeline_process *process, struct timeline_place *places, size_t count);
 const char *timeline_module_at(const struct timeline_process *process, uint64_t address);
 
+/* How long devices worked on the call: the sum over its intervals; 0 where none is known. */
+static inline double timeline_device_ns(const struct timeline *timeline, const struct timeline_call *call)
+{
+	double sum_ns = 0;
+
+	for (uint32_t i = 0; i < call->interval_count; i++) {
+		const struct timeline_interval interval = timeline_interval(timeline, call->interval + i);
+
+		sum_ns += (double)(interval.end_ns - interval.begin_ns);
+	}
+	return sum_ns;
+}
+
 /* When the last of the call's device work ended; the call itself where that is not known. */
 int64_t timeline_call_end(const struct timeline *timeline, const struct timeline_call *call);
 

@@ -98,14 +98,9 @@ static int compare_cells(const void *left, const void *right)
 
 static double call_ns(const struct timeline *timeline, const struct timeline_call *call)
 {
-	double spent_ns = 0;
-
-	for (uint32_t i = 0; i < call->interval_count; i++)
-		spent_ns += (double)(timeline_interval(timeline, call->interval + i).end_ns -
-				     timeline_interval(timeline, call->interval + i).begin_ns);
 	if (call->interval_count == 0 && !(call->flags & TIMELINE_FLAGS_NOT_HOST))
-		spent_ns = (double)(call->end_ns - call->begin_ns);
-	return spent_ns;
+		return (double)(call->end_ns - call->begin_ns);
+	return timeline_device_ns(timeline, call);
 }
 
 struct making {

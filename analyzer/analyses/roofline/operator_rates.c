@@ -64,13 +64,8 @@ static void add_call(struct search *search, const struct timeline_call *call, en
 	const struct timeline_process *process = &timeline->processes[search->worker->worker->process];
 	struct operator_found found;
 	struct operator_rate *rate;
-	double ns = 0;
+	const double ns = search->weight * timeline_device_ns(timeline, call);
 
-	for (uint32_t i = 0; i < call->interval_count; i++) {
-		const struct timeline_interval interval = timeline_interval(timeline, call->interval + i);
-
-		ns += search->weight * (double)(interval.end_ns - interval.begin_ns);
-	}
 	search->rates->time_ns += ns;
 	if (!operator_find(search->finder, process, call, &found))
 		return;

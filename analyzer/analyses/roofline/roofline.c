@@ -100,16 +100,7 @@ static const struct work *work_at(struct gather *gather, uint32_t operation)
 /* The device's time of a call, with its kernels; negative: not known. */
 static double call_time(const struct timeline *timeline, const struct timeline_call *call)
 {
-	double spent_ns = 0;
-
-	if (call->interval_count == 0)
-		return -1;
-	for (uint32_t i = 0; i < call->interval_count; i++) {
-		const struct timeline_interval *interval = TIMELINE_INTERVAL(timeline, call->interval + i);
-
-		spent_ns += (double)(interval->end_ns - interval->begin_ns);
-	}
-	return spent_ns;
+	return call->interval_count ? timeline_device_ns(timeline, call) : -1;
 }
 
 /* A call's share of work with the time of that share; time < 0: not known. */

@@ -30,15 +30,8 @@ static double bytes_of(const struct analysis *analysis, uint32_t operation)
 
 static double time_of(const struct analysis *analysis, const struct timeline_call *call)
 {
-	double spent_ns = 0;
-
-	for (uint32_t i = 0; i < call->interval_count; i++) {
-		const struct timeline_interval *interval =
-			TIMELINE_INTERVAL(&analysis->timeline, call->interval + i);
-
-		spent_ns += (double)(interval->end_ns - interval->begin_ns);
-	}
-	return call->interval_count ? spent_ns : (double)(call->end_ns - call->begin_ns);
+	return call->interval_count ? timeline_device_ns(&analysis->timeline, call)
+				    : (double)(call->end_ns - call->begin_ns);
 }
 
 static const struct layer_role *role_of(
