@@ -36,12 +36,21 @@ static void receive_all(int fd, void *to, size_t bytes)
 	}
 }
 
+/* Work of the first process that does not end before the other one has seen that it has not. */
+struct late {
+	int seen; /* the end of a pipe */
+	_Atomic int done;
+};
+
 static void late(void *arg)
 {
 	const struct timespec pause = {0, 60000000};
+	struct late *late = arg;
+	char seen;
 
+	receive_all(late->seen, &seen, 1);
 	nanosleep(&pause, NULL);
-	atomic_store((_Atomic int *)arg, 1);
+	atomic_store(&late->done, 1);
 }
 
 /* The other process: opens what the first one made, on standard input, and answers on standard output. */
@@ -63,6 +72,7 @@ static int other(int first)
 	cudaGetLastError();
 	/* what the first process copied after its slow work */
 	EXPECT(cudaEventQuery(event), cudaErrorNotReady);
+	send_all(1, &first, 1);
 	OK(cudaStreamWaitEvent(stream, event, 0));
 	OK(cudaMemcpyAsync(host, memory, BYTES, cudaMemcpyDeviceToHost, stream));
 	OK(cudaStreamSynchronize(stream));
@@ -113,14 +123,16 @@ static pid_t start_other(int *to, int *from)
 
 static void first(void)
 {
-	int to, from, answer, status;
-	_Atomic int was_late = 0; /* what orders them is the other process */
+	int to, from, answer, status, seen[2];
+	struct late slow = {0}; /* what orders its end and our look is the other process */
 	pid_t child = start_other(&to, &from);
 	struct message message;
 	char *memory, *large, *gone, host[BYTES];
 	cudaStream_t stream;
 	cudaEvent_t event, plain;
 
+	CHECK(pipe(seen) == 0);
+	slow.seen = seen[0];
 	for (int i = 0; i < BYTES; i++)
 		host[i] = (char)(i % 100);
 	OK(cudaStreamCreate(&stream));
@@ -143,12 +155,14 @@ static void first(void)
 		cudaErrorInvalidResourceHandle);
 	cudaGetLastError();
 	/* a handle works for memory that is written later */
-	OK(cudaLaunchHostFunc(stream, late, (void *)(uintptr_t)&was_late));
+	OK(cudaLaunchHostFunc(stream, late, &slow));
 	OK(cudaMemcpyAsync(memory, host, BYTES, cudaMemcpyHostToDevice, stream));
 	OK(cudaEventRecord(event, stream));
 	send_all(to, &message, sizeof(message));
+	receive_all(from, &answer, 1);
+	send_all(seen[1], &answer, 1);
 	receive_all(from, &answer, sizeof(answer));
-	CHECK(atomic_load(&was_late));
+	CHECK(atomic_load(&slow.done));
 	OK(cudaStreamWaitEvent(stream, event, 0));
 	OK(cudaMemcpyAsync(host, memory, BYTES, cudaMemcpyDeviceToHost, stream));
 	OK(cudaStreamSynchronize(stream));
@@ -165,6 +179,8 @@ static void first(void)
 	OK(cudaFree(memory));
 	close(to);
 	close(from);
+	close(seen[0]);
+	close(seen[1]);
 }
 
 /* More events than a process usually has descriptors. */
