@@ -202,8 +202,8 @@ static void watch_hang(struct agent *agent)
 		find_hang(agent);
 	} else if (agent->merge && !agent->hang_said) {
 		send_alert(agent, "hang",
-			arena_format(
-				&agent->fleet.arena, "no rank has moved for %.0f s", agent->fleet.still_s));
+			arena_format(&agent->fleet.arena, "no rank has made progress for %.0f s",
+				agent->fleet.still_s));
 		agent->hang_said = true;
 	}
 }
@@ -335,7 +335,7 @@ static int run(int argument_count, char **arguments)
 		agent.job = live_label(&agent.arena, agent.paths[0]);
 	if (!agent.listen && !agent.output && !agent.node && !agent.once)
 		cmd_usage(&cmd_agent,
-			"where to? Add --listen 127.0.0.1:9462, --output FILE, --node FILE or --once");
+			"no destination: add --listen 127.0.0.1:9462, --output FILE, --node FILE or --once");
 	for (size_t i = 0; i < agent.path_count; i++)
 		if (access(agent.paths[i], R_OK) != 0)
 			err(1, "%s", agent.paths[i]);
@@ -359,25 +359,26 @@ static int run(int argument_count, char **arguments)
 
 static const struct option_row rows[] = {
 	{"listen", OPTION_LISTEN, "ADDRESS:PORT",
-		"serve /metrics over HTTP there, IPv4; port 0: any, which is said (default: not)"},
+		"serve /metrics over HTTP at this IPv4 address; with port 0 at a free port, which is printed (default: off)"},
 	{"output", 'o', "FILE",
-		"write the same to FILE, replaced as a whole, and removed at the end (default: not)"},
-	{"once", OPTION_ONCE, NULL, "look once; without --output and --node on standard output"},
+		"write the same to FILE, replaced atomically, and removed at the end (default: off)"},
+	{"once", OPTION_ONCE, NULL,
+		"look once and exit; without --output and --node, print to standard output"},
 	{"every", OPTION_EVERY, "SECONDS", "time between looks (default: 5)"},
-	{"stay", OPTION_STAY, NULL, "go on after the job's end, for the next one in the same folder"},
+	{"stay", OPTION_STAY, NULL, "keep running after the job's end, for the next job in the same folder"},
 	{"node", OPTION_NODE, "FILE",
-		"write the node's ranks to FILE, whose name ends in .pmnode, for --merge (default: not)"},
+		"write the node's ranks to FILE, whose name ends in .pmnode, for --merge (default: off)"},
 	{"merge", OPTION_MERGE, NULL,
-		"RUN are such files, or folders of them: one job of many nodes; hangs are seen there, and not explained"},
+		"RUN... are such files, or folders of them: one job on many nodes; hangs are detected there, but not explained"},
 	{"label", OPTION_LABEL, "NAME=VALUE",
-		"a label of all series; job=NAME: the job's (default: job=the folder's name)"},
-	{"ranks", OPTION_RANKS, NULL, "steps, step time and kernel time of each rank as series, too"},
+		"a label added to all series (default: job=FOLDER, the folder's name)"},
+	{"ranks", OPTION_RANKS, NULL, "also a series per rank: steps, step time and kernel time"},
 	{"after", OPTION_AFTER, "SECONDS",
-		"a job of which no rank moved for so long is looked at for a hang (default: 60)"},
+		"check for a hang when no rank has made progress for this long (default: 60)"},
 	{"straggler", OPTION_STRAGGLER, "RATIO",
-		"a rank is a straggler whose kernels take RATIO times the mean (default: 1.2)"},
+		"report a rank as a straggler when its kernels take RATIO times the mean (default: 1.2)"},
 	{"alert-command", OPTION_ALERT, "COMMAND",
-		"run by the shell when a hang or a straggler (in 3 looks) begins, with {\"alert\": KIND, \"job\": NAME, "
+		"shell command to run when a hang or a straggler (in 3 consecutive looks) begins, with {\"alert\": KIND, \"job\": NAME, "
 		"\"text\": SENTENCE} on its input (default: none)"},
 	{0},
 };

@@ -174,7 +174,7 @@ static int check(const struct request *request, const char *path, char **paths, 
 	if (count == 0)
 		cmd_usage(&cmd_baseline, "check: no run given");
 	if (!request->gated)
-		cmd_usage(&cmd_baseline, "check: by how much may it be slower? Add --fail-if-slower 5%%");
+		cmd_usage(&cmd_baseline, "check: no margin given: add --fail-if-slower 5%%");
 	read_baseline(&baseline, path, false);
 	runs = read_runs(request, paths, count, &run_count);
 	new_runs = mem_alloc(run_count, sizeof(*new_runs));

@@ -129,7 +129,7 @@ static const char *without_end(struct summaries *job, size_t *count)
 int cmd_summaries_hang(char **paths, size_t path_count, enum print_form form)
 {
 	static const char basis[] =
-		"Summaries have figures of iterations, not the call that a rank is in: pmanalyze hang of the traces says where it stood.";
+		"Summaries have figures of iterations, not the call that a rank is in: for that run pmanalyze hang on the traces.";
 	struct summaries job;
 	const char *names, *headline;
 	size_t count;
@@ -154,8 +154,7 @@ int cmd_summaries_hang(char **paths, size_t path_count, enum print_form form)
 	} else {
 		print_heading(headline, stdout);
 		if (count)
-			print_paragraph(
-				arena_format(&job.names.arena, "Without an end: %s.", names), 2, stdout);
+			print_paragraph(arena_format(&job.names.arena, "Not ended: %s.", names), 2, stdout);
 		print_paragraph(basis, 2, stdout);
 	}
 	summaries_close(&job);

@@ -349,7 +349,7 @@ static const struct option_row rows[] = {
 		"what --fail-if-slower judges: step, an iteration's time; device, what the GPUs compute in it, and "
 		"communicate beside that without waiting; auto, device where hosts are shared (threads waited for "
 		"processors in 2% of their time or more), else both, of which either may be slower (default: auto)"},
-	{"limit", OPTION_LIMIT, "N", "operations that --diff shows in text, 0: all (default: 40)"},
+	{"limit", OPTION_LIMIT, "N", "operations that --diff lists in text; 0: all (default: 40)"},
 	{"seed", OPTION_SEED, "N", "random seed; the same seed gives the same result (default: 1)"},
 	{"json", CMD_JSON, NULL, "everything, times in ns"},
 	{"csv", CMD_CSV, NULL, "a row per quantity and pair; with --diff a row per operation"},

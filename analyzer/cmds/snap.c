@@ -57,7 +57,7 @@ static void keep(struct snap *snap, const char *path, const char *name)
 	}
 	if (rc < 0) {
 		warnx("%s: %s", name,
-			rc == -EEXIST ? "is there already: name another folder with -o" : strerror(-rc));
+			rc == -EEXIST ? "already exists: name another folder with -o" : strerror(-rc));
 		snap->failed++;
 	} else {
 		snap->count++;
@@ -138,7 +138,8 @@ static int run(int argument_count, char **arguments)
 	if (!watch.folder || !*watch.folder)
 		cmd_usage(&cmd_snap, "no folder for the copies: add -o FOLDER");
 	if (watches && !(watch.slower > 0))
-		cmd_usage(&cmd_snap, "--every, --copies and what says where iterations are need --slower");
+		cmd_usage(
+			&cmd_snap, "--every, --copies and the options that define iterations need --slower");
 	umask(077); /* as the traces: what a program does is its user's affair */
 	watch.runs = arguments + optind;
 	watch.run_count = (size_t)(argument_count - optind);
@@ -148,8 +149,7 @@ static int run(int argument_count, char **arguments)
 
 static const struct option_row rows[] = {
 	{"output", 'o', "FOLDER",
-		"for the copies, under the names of the traces, with --slower in folders of their own; made if "
-		"it is not there"},
+		"folder for the copies, under the names of the traces; with --slower, a subfolder for each; created if missing"},
 	{"slower", OPTION_SLOWER, "N",
 		"until the run ends copy whenever a new iteration took at least N times the median of its "
 		"rank's (default: copy once, now)"},
@@ -163,7 +163,7 @@ static const struct option_row rows[] = {
 
 const struct command cmd_snap = {
 	.name = "snap",
-	.summary = "keep what the traces of a live run have now",
+	.summary = "copy the traces of a live run as they are now",
 	.usage = "-o FOLDER [--slower N] RUN...",
 	.about =
 		"Copies the traces of each RUN to FOLDER. A program with PMHOOK_MODE=ring goes on writing "

@@ -77,7 +77,7 @@ struct snapshot *snapshot_read(struct snapshot_source *source)
 			source->label ? source->label : live_label(&source->fleet.arena, source->paths[0]);
 		recent_of_fleet(&source->fleet, source->label, &snapshot->recent);
 	} else if (source->from == SNAPSHOT_PAGES) {
-		if (asprintf(&snapshot->error, "%s: no trace of ours that can be read", source->paths[0]) < 0)
+		if (asprintf(&snapshot->error, "%s: no readable pmhook trace", source->paths[0]) < 0)
 			err(1, NULL);
 	} else {
 		read_traces(snapshot, source);

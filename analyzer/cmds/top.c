@@ -1,4 +1,4 @@
-/* pmanalyze top: what a run does now, on a terminal that is drawn again as it goes on, or once as text. */
+/* pmanalyze top: live view of a run, in the terminal that is drawn again as it goes on, or once as text. */
 #include "base/plot_text.h"
 #include "base/screen.h"
 #include "cmd_common.h"
@@ -76,7 +76,7 @@ static int run(int argument_count, char **arguments)
 
 static const struct option_row rows[] = {
 	{"once", OPTION_ONCE, NULL,
-		"print the view as text and end; so it is where standard input or output is no terminal"},
+		"print the view once as text and exit; the default where standard input or output is not a terminal"},
 	{"every", OPTION_EVERY, "SECONDS",
 		"time from one reading to the next, which is longer where a reading takes over a fifth of it "
 		"(default: 1)"},
@@ -93,19 +93,17 @@ static const struct option_row rows[] = {
 
 const struct command cmd_top = {
 	.name = "top",
-	.summary = "what a run does now, on a terminal",
+	.summary = "live view of a run, in the terminal",
 	.usage = "[OPTION]... RUN...",
 	.about =
-		"Shows a live run on the terminal, drawn again each second: iterations and their rate, their "
-		"times as a row of heights and against the 20 before, the straggler and the first finding, as "
+		"Shows a live run on the terminal, drawn again each second: iterations and their rate, their times as a sparkline and compared with the 20 before, the straggler and the first finding, as "
 		"report states them, device memory where allocations tell it, what the hook took of the "
 		"processes that have ended, phases as bars, and of each rank the iterations done, the medians of its last "
 		"20, and the records lost. \"exposed\" is communication that nothing hides, \"wait\" the part of "
-		"communication in which a rank waits for the last one, \"idle\" time without any work. What is "
-		"not known is \"-\".\n"
+		"communication in which a rank waits for the last one, \"idle\" time without any work. \"-\" is unknown.\n"
 		"\n"
 		"Keys: q ends, s sorts by the next column, m marks the iteration, with which later ones are "
-		"compared (again: the mark goes), arrows and PgUp, PgDn, Home, End move, Enter opens a "
+		"compared (again: removes the mark), arrows and PgUp, PgDn, Home, End move, Enter opens a "
 		"rank with its phases and layers, Left goes back.\n"
 		"\n"
 		"The run's files are read, the program is not touched; so it works from any host that sees the "

@@ -218,7 +218,7 @@ const char *report_told_text(const struct analysis *analysis, struct arena *aren
 
 	return list && list->told + list->followed > 0
 		       ? arena_format(arena,
-				 "Phases and layers: as the framework says them for %.1f%% of the computing time%s%s.",
+				 "Phases and layers: reported by the framework for %.1f%% of the computing time%s%s.",
 				 list->told * 100,
 				 analysis->worker_count > 1 ? ", on the rank with the minimum" : "",
 				 rest_text(list, arena))

@@ -147,7 +147,7 @@ void report_losses(struct analysis *analysis, FILE *out)
 			text = arena_format(arena, "%s%s%s", text, *text ? ", " : "", parts[i]);
 	if (*text)
 		print_paragraph(
-			arena_format(arena, "Lost%s: %s. Figures and findings below are without them.",
+			arena_format(arena, "Lost%s: %s. Figures and findings below do not include them.",
 				timeline->process_count > 1 ? arena_format(arena, " in %zu of %zu processes",
 								      touched, timeline->process_count)
 							    : "",

@@ -172,8 +172,8 @@ static void print_head(struct run *run, FILE *out)
 		print_paragraph(direction, 2, out);
 	if (analysis->timeline.cut)
 		print_paragraph(
-			"A file breaks off: work may be missing in any iteration, and times too short.", 2,
-			out);
+			"A file is truncated: work may be missing from any iteration, and times may be too short.",
+			2, out);
 	print_paragraph(arena_format(arena, "Left out: %s.", left_out_text(arena, &left)), 2, out);
 	print_paragraph(arena_format(arena, "Device times: %s%s%s.",
 				report_device_times(analysis, source_of(analysis, source_texts)),

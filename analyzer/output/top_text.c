@@ -168,7 +168,7 @@ static void print_state(const struct recent *recent, FILE *out)
 		fprintf(out, ", last record %.0f s ago", recent->quiet_ns / 1e9);
 	putc('\n', out);
 	if (recent->quiet_ns > QUIET_NS && !(recent->quiet_ns < QUIET_ITERATIONS * recent->iteration_ns))
-		fprintf(out, "It has stopped or was killed: pmanalyze hang says why.\n");
+		fprintf(out, "It has stopped or was killed: see pmanalyze hang.\n");
 }
 
 /* By kernels' time, or of one worker the layer that takes longest: what no conclusion is needed for. */

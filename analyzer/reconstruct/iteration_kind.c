@@ -150,7 +150,7 @@ static void find_confidence(const struct iteration_finder *finder, struct iterat
 		if (list->gaps[i].kind == ITERATION_EVALUATION &&
 			list->gaps[i].end_ns <= list->items[list->count - 1].begin_ns &&
 			list->gaps[i].begin_ns >= list->items[0].begin_ns) {
-			/* Their computations are not held against the iterations. */
+			/* Their computations are not checked against the iterations. */
 			size_t from = worker_find(finder->timeline, finder->worker->calls,
 				finder->worker->call_count, list->gaps[i].begin_ns);
 

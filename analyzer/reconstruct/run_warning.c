@@ -140,7 +140,7 @@ static void warn_of_attempts(struct texts *texts, struct run *run)
 	if (count > 1)
 		add(texts,
 			arena_format(&run->analysis.timeline.arena,
-				"%s: the last of %zu attempts of this job is read; --job 1 to %zu read those before it",
+				"%s: reading the last of %zu attempts of this job; --job 1 to %zu select earlier ones",
 				run->label, count, count - 1));
 }
 

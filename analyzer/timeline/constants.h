@@ -28,7 +28,7 @@
 		"of pieces alike, from which cuts by data flow stand without a search by names", \
 		"chosen") \
 	X(uint32_t, CUT_FEW_PIECES, 2, "pieces", \
-		"so few are held against a search by names", \
+		"so few are checked against a search by names", \
 		"two pieces cannot be compared with a third") \
 	X(double, CUT_MUCH_SURER, 0.1, "confidence", \
 		"that another search must be surer by to replace cuts by data flow", \

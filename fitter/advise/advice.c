@@ -95,8 +95,8 @@ static void range_data(const struct advice *a, const struct strategy_how *how, s
 	way->low = fmin(fmax(alone, parts.exchange), way->time);
 }
 
-/* Of PyTorch's programs, and what no run was held against: exchanges wholly hidden, or not at all and a miss
- * on top; of tensor parallelism a miss on either side. */
+/* Of PyTorch's programs, and what was not validated against a run: exchanges wholly hidden, or not at all and
+ * a miss on top; of tensor parallelism a miss on either side. */
 static void range_parts(
 	const struct advice *a, const struct strategy_how *how, size_t gpus, struct advice_way *way)
 {
@@ -267,7 +267,7 @@ static int fill_way(const struct advice *a, const struct nets *nets, const struc
 	return status;
 }
 
-/* Gradients of older weights are no one's first choice, nor is what no run was held against. */
+/* Gradients of older weights are no one's first choice, nor is what was not validated against a run. */
 static bool is_candidate(const struct advice_row *row, size_t i)
 {
 	return !isnan(row->ways[i].time) && strategy_is_synchronous((enum strategy_name)i) &&

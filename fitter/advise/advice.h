@@ -22,15 +22,15 @@
  * taken not to shrink with them (strategy_fixed.h says which); the range is from none to twice that, and a
  * tenth to both sides.
  *
- * What no run was held against has a range from an exchange that is wholly hidden to none hidden, and a
- * tenth.
+ * What was not validated against a run has a range from an exchange that is wholly hidden to none hidden, and
+ * a tenth.
  *
  * Workers that wait for each other wait for the slowest: ranges of several reach up by the greatest of so
  * many normal deviations, with the spread of the run's own iterations, and down by as much as their quartile.
  * Where runs on several GPUs were measured, their times take the place of the predicted ones, without what
- * their stragglers cost; data parallelism on others is taken to be as far from what is predicted as the nearest
- * that was measured, with ranges from what is predicted to where the prediction missed most. All of it holds if the links are as
- * the cluster's file has them.
+ * their stragglers cost; data parallelism on others is taken to be as far from what is predicted as the
+ * nearest that was measured, with ranges from what is predicted to where the prediction missed most. All of
+ * it holds if the links are as the cluster's file has them.
  *
  * Times in ns, rates in samples a second. Nothing here prints.
  */

@@ -55,7 +55,7 @@ static const struct {
 	double most;
 	const char *words;
 } verdicts[] = {{0.1, "believe them within their intervals"},
-	{0.25, "good for choosing between configurations, not for promises"}, {HUGE_VAL, "unreliable"}};
+	{0.25, "good for comparing configurations, not for absolute times"}, {HUGE_VAL, "unreliable"}};
 
 #define VERDICTS (sizeof(verdicts) / sizeof(*verdicts))
 
@@ -328,7 +328,7 @@ const struct command cmd_auto = {
 	.name = "auto",
 	.summary = "which model for a table, and what to believe of it",
 	.usage = "[OPTION]... TABLE.csv",
-	.about = "Finds out what the columns are (time, batch, GPUs, nodes, level; settings; results; "
+	.about = "Identifies what the columns are (time, batch, GPUs, nodes, level; settings; results; "
 		 "labels), says what it took for what, and fits what they allow: a model of the training "
 		 "step ('pmfit step') where nothing but batch, GPUs, nodes and the level varies, else a "
 		 "formula ('pmfit search'). Then says in five sentences which questions it answers, how "

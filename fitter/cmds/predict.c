@@ -74,7 +74,7 @@ static void predict_formula(struct answer *a, size_t rows)
 	a->interval = (enum pm_fit_interval)status;
 }
 
-/* Of the mean of runs, where the formula is not held against anything but rows. */
+/* Of the mean of runs, where the formula is not checked against anything but rows. */
 static void predict_mean(struct answer *a, size_t rows)
 {
 	a->mean_low = malloc((rows + 1) * sizeof(double));

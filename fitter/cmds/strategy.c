@@ -383,8 +383,8 @@ const struct command cmd_strategy = {
 		"columns or rows as Megatron-LM does, in the cheapest sequence. The rows zero-1 to zero-3 are data "
 		"parallel with the optimizer's numbers, also the gradients, also the parameters (FSDP) "
 		"divided among the workers; of PyTorch's programs (by their call sites) as DDP, ZeroRedundancyOptimizer "
-		"and fully_shard do it, which modelled runs were held against. No run was held against the rows zero-1 to zero-3 of "
-		"others, tensor and 1f1b, so they are not recommended.\n"
+		"and fully_shard do it, which were validated against modelled runs. The rows zero-1 to zero-3 of "
+		"others, tensor and 1f1b were not, so they are not recommended.\n"
 		"\n"
 		"FILE describes the cluster, or is the name of a known one: dgx-1, dgx-a100, dgx-h100 (also H200), dgx-b200, "
 		"mi300x, pcie3, pcie4, pcie5, by data sheets. # starts a comment:\n"
@@ -409,7 +409,7 @@ const struct command cmd_strategy = {
 		"be left out: by all orders where there are few, which is exact, else by a genetic algorithm, with "
 		"the exact partition of each order. Two more rows are data parallel: data-fewer without the slowest workers (or "
 		"those with least memory), and data-uneven, which gives each worker as many samples as it computes in the time "
-		"of the others; whoever does that must weight gradients by them, and no run was held against it. The row names the workers, stage by stage. With chunks, and "
+		"of the others; whoever does that must weight gradients by them, and it was not validated against a run. The row names the workers, stage by stage. With chunks, and "
 		"where all stages are given as many replicas, workers stay as they are numbered.\n",
 	.options = OPTION_TABLES(rows),
 	.after =

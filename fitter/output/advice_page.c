@@ -32,8 +32,8 @@ static void put_answers(const struct advice_print *p, struct arena *arena, FILE 
 	fputs("</dl></div>\n", out);
 }
 
-/* A strategy's throughput with its range, over the numbers of GPUs as names. What no run was held against is
- * faint and has no band. */
+/* A strategy's throughput with its range, over the numbers of GPUs as names. What was not validated against a
+ * run is faint and has no band. */
 static void add_strategy(struct plot *plot, const struct advice *a, enum strategy_name name, int colour)
 {
 	const bool is_untried = !strategy_is_validated(name, &a->net);
@@ -137,8 +137,8 @@ static void put_picture(const struct advice_print *p, FILE *out)
 	plot_scale(&plot);
 	html_figure(&plot,
 		"Bands are ranges. Shaded: more GPUs than were measured. Ideal: as many times one GPU. PipeDream "
-		"and layerwise compute gradients from older weights and are not recommended. Faint: strategies that no "
-		"run was held against; their ranges are in the table.",
+		"and layerwise compute gradients from older weights and are not recommended. Faint: strategies not "
+		"validated against a run; their ranges are in the table.",
 		HTML_LARGE, out);
 }
 
@@ -161,7 +161,7 @@ static void put_assumptions(const struct advice_print *p, struct arena *arena, F
 	const char *sentences[ADVICE_ASSUMPTIONS];
 
 	advice_assumptions(p, arena, sentences);
-	fputs("<section>\n<h2>What it was made from and rests on</h2>\n<ul>\n", out);
+	fputs("<section>\n<h2>Basis and assumptions</h2>\n<ul>\n", out);
 	for (size_t i = 0; sentences[i]; i++) {
 		fputs("<li>", out);
 		html_text(sentences[i], out);

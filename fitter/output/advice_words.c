@@ -189,7 +189,7 @@ static const struct advice_way *nearest_to_fit(const struct advice *a, size_t *g
 	return nearest;
 }
 
-/* Strategies that fit, and that no run was held against: "zero-3 on 4 GPUs"; NULL: none. */
+/* Strategies that fit, and that were not validated against a run: "zero-3 on 4 GPUs"; NULL: none. */
 static const char *untried_that_fit(const struct advice *a, struct arena *arena)
 {
 	const char *text = NULL;
@@ -294,10 +294,10 @@ static const char *held(const struct advice *a, struct arena *arena)
 	const double miss = best ? strategy_miss(best->name) : NAN;
 
 	if (a->whole_batch > 0)
-		return "Such predictions were held against runs on modelled GPUs with the run's batch on each; with other shares "
+		return "Such predictions were checked against runs on modelled GPUs with the run's batch on each; with other shares "
 		       "against four of one network, which were off by up to 10%, within their ranges; against none on real GPUs.";
 	return arena_format(arena,
-		"Such predictions were held against runs on %s modelled GPUs, whose links were known%s; against none "
+		"Such predictions were checked against runs on %s modelled GPUs, whose links were known%s; against none "
 		"on real GPUs.",
 		a->net.is_torch ? "2 and 4" : "2 to 64",
 		isnan(miss) ? ""

@@ -271,7 +271,7 @@ void strategy_table_row(struct print_table *table, const struct strategy_choice 
 		}
 	}
 	if (!choice->is_validated)
-		note = arena_format(table->arena, "%s; no run was held against it", note);
+		note = arena_format(table->arena, "%s; not validated against a run", note);
 	if (choice->fits) {
 		print_numbers(table, TIME + 1, (double[]){choice->time, single / choice->time}, 2);
 	} else {

@@ -192,7 +192,7 @@ double strategy_least_room(const struct strategy_cluster *cluster);
 struct strategy_link strategy_link_of(const struct strategy_cluster *cluster, size_t from, size_t to);
 /* The same for the rings of a collective of workers first ... first+count-1, which leave a node over all its
  * network_links at once, at most as many as there are such workers on a node: one ring each (NCCL's
- * channels). No run was held against more than one. */
+ * channels). More than one was not validated against a run. */
 struct strategy_link strategy_ring_link(
 	const struct strategy_cluster *cluster, size_t first, size_t count, size_t from, size_t to);
 /* L + bytes/B of the link. */
@@ -257,7 +257,7 @@ void strategy_data(const struct strategy_net *net, const struct strategy_cluster
  * S/(nB)) on a ring, as much as an all-reduce; in stage 3 parameters are gathered twice, half as much again.
  * By units, the layers between two places where the network may be cut. Stages 1 and 2 scatter next to the
  * backward pass and gather behind the update; stage 3 gathers a unit while the one before is computed, in
- * forward and in backward, whose first unit is still there. No run has been held against it; PyTorch's
+ * forward and in backward, whose first unit is still there. Not validated against a run; PyTorch's
  * programs have their own (strategy_torch.h).
  */
 void strategy_zero(const struct strategy_net *net, const struct strategy_cluster *cluster,

@@ -31,7 +31,7 @@ bool strategy_has_parts(enum strategy_name name);
 /* Are its gradients those of the current weights? */
 bool strategy_is_synchronous(enum strategy_name name);
 
-/* Were runs on modelled GPUs held against the prediction? What was not is shown, and never recommended:
+/* Was the prediction validated against runs on modelled GPUs? What was not is shown, and never recommended:
  * ZeRO's stages but of PyTorch's programs (strategy_torch.h), tensor parallelism but of PyTorch's
  * transformers whose pairs are known (strategy_pairs.h) and its MLPs, and 1F1B with a flush, which no trainer
  * here does, but of such transformers, and unequal shares, which none here gives. */
@@ -94,7 +94,7 @@ enum strategy_name strategy_best(const struct strategy_choice *choices, bool syn
 /* How far predictions of a strategy were off what modelled runs took, as a share, rounded up: 19 of 20 runs
  * of tests/bench/strategies.sh (from three measured batches), advise.sh (from one) and, of ZeRO's stages
  * and tensor parallelism, torch_strategies.sh were off by at most that. Links were known, so it says nothing
- * of those. NAN: no run was held against it. */
+ * of those. NAN: not validated against a run. */
 double strategy_miss(enum strategy_name name);
 
 /* By how much two times may differ where neither is known to be the less: both misses, which are taken to be

@@ -3,8 +3,8 @@
  * besides the same share for all: to leave the slowest out, and to give each as many samples as it computes
  * in the time of the others.
  *
- * Who gives workers unequal shares must weight their gradients by them; no trainer here does, so that no run
- * was held against it.
+ * Who gives workers unequal shares must weight their gradients by them; no trainer here does, so it was
+ * never validated against a run.
  */
 #ifndef STRATEGY_UNLIKE_H
 #define STRATEGY_UNLIKE_H

@@ -42,7 +42,7 @@ void pmrun_demo_prepare(struct pmrun_options *o)
 		trainer, "--synthetic", "--batch", "1024", "--iterations", "24", "--print", "0", NULL};
 
 	if (o->ranks || o->softgpu) {
-		warnx("demo: the ranks and the GPUs are its own; of the options it takes --output");
+		warnx("demo: ranks and GPUs are fixed; the only option before it is --output");
 		exit(2);
 	}
 	pmrun_find_program("train_cnn", trainer);

@@ -71,7 +71,7 @@ static void print_conclusion(const struct pmrun_options *o)
 	while (fgets(line, sizeof line, file) && line[0] != '\n')
 		fprintf(stderr, "pmrun: %s", line);
 	fclose(file);
-	fprintf(stderr, "pmrun: where all threads are: %s\n", path);
+	fprintf(stderr, "pmrun: stacks of all threads: %s\n", path);
 }
 
 /* The look has ended: FINAL, LIKELY or OPEN; 0: it does not hang, or nothing is known. */

@@ -40,8 +40,7 @@ static const struct option_row rows[] = {
 		"begin each line that the ranks print with [RANK], and show below them on a terminal how far the run is. "
 		"The ranks then write into pipes: Python prints at once with PYTHONUNBUFFERED=1"},
 	{"hang-after", HANG_AFTER, "SECONDS",
-		"watch the job: when ranks wait for another one that has not gone on for so long, print the blocking rank and "
-		"its current call (pmanalyze hang); 10 is a good value (default: off)"},
+		"watch the job: when ranks wait for one that has made no progress for this long, print the blocking rank and its current call (pmanalyze hang); 10 is a good start (default: off)"},
 	{"hang-end", HANG_END, NULL,
 		"then end the job, as when a rank fails, if two looks in a row say that it cannot go on: a rank that is "
 		"waited for has ended, is gone or stopped, or ranks stand in calls that cannot meet. A rank that makes "
@@ -57,7 +56,8 @@ static const struct option_row rows[] = {
 		"print where each thread of a Python program is, innermost function first, and exit; the program goes on. It is "
 		"the same user's, and the system lets its memory be read (kernel.yama.ptrace_scope, CAP_SYS_PTRACE)"},
 	{"help", 'h', NULL, "print this help"},
-	{"version", 'V', NULL, "print the versions of pmrun, libpmhook.so and the GPU stand-in, with their paths, and exit"},
+	{"version", 'V', NULL,
+		"print the versions of pmrun, libpmhook.so and the GPU stand-in, with their paths, and exit"},
 	{0},
 };
 

@@ -292,7 +292,7 @@ static void end_others(const struct pmrun_options *o)
 /* As if it had failed: with the grace of --grace between the signals. */
 static void end_job(void)
 {
-	warnx("the job hangs: it is ended");
+	warnx("the job hangs: ending it");
 	ranks.failed_rank = 0;
 	ranks.failed_status = HANG_STATUS << 8;
 	ranks.failed_at = now();

@@ -126,7 +126,7 @@ static const char *find_layout(struct process *process)
 	if (!process->lists || !process->python.at || version >> 24 != 3)
 		return "its version of Python is not known";
 	pmh_python_look(&look, &process->python);
-	return pmh_python_fits(&look) ? NULL : "its Python is built otherwise";
+	return pmh_python_fits(&look) ? NULL : "its Python is a build with another layout";
 }
 
 /* A place in the interpreter's state, or what its own table says of it. */
@@ -165,14 +165,13 @@ void pmrun_print_stacks(int pid)
 	if (!amiss)
 		amiss = find_layout(&process);
 	if (amiss)
-		errx(125, "process %d: where it is in Python cannot be read: %s", pid, amiss);
+		errx(125, "process %d: its Python stack cannot be read: %s", pid, amiss);
 	pmh_python_reader_reset(&look);
 	interpreter = pmh_python_word(&look, process.runtime + place(&process, process.lists->runtime_head));
 	for (; interpreter && count < THREADS;
 		interpreter = pmh_python_word(&look, interpreter + place(&process, process.lists->next)))
 		count += print_threads(&process, interpreter);
 	if (count == 0)
-		errx(125,
-			"process %d: where it is in Python cannot be read: its list of threads is not found",
+		errx(125, "process %d: its Python stack cannot be read: its list of threads is not found",
 			pid);
 }

@@ -37,7 +37,7 @@ ranks 1 cnn_first $cnn --epochs 0
 mv "$work/mlp_first.weights" "$work/mlp.first"
 mv "$work/cnn_first.weights" "$work/cnn.first"
 
-# The losses of one process, which all others are held against.
+# The losses of one process, which all others are checked against.
 ranks 1 mlp $mlp $common
 ranks 1 cnn $cnn $common
 for net in mlp cnn; do

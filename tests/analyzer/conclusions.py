@@ -194,7 +194,7 @@ CASES = [
     ("a device that starts late, for no reason that is recorded", on(1, "backward", lag(3000)), {},
      ["Straggler rank 1: cause not identified: at most 3.3", "what it has more of is \"idle: queue\", 3.00"], NEVER + ["slower"], "Weak"),
     ("work that waits in queues", lambda rank, step: [("gradient", lag(700))], {},
-     ["The GPUs have work enqueued and do not start it: at most 4.2", "cannot tell"], NEVER + ["Straggler"], "Weak"),
+     ["The GPUs have work enqueued but do not start it: at most 4.2", "cannot tell"], NEVER + ["Straggler"], "Weak"),
     ("late launches on all ranks", lambda rank, step: [("layer", host(2000))], {},
      ["Launch-bound: the host enqueues work too late", "no call blocks the host"], ["Straggler", "Jitter", "blocked in"], "Strong"),
     ("a pipeline without a slow stage", None, {"make": lambda folder: pipelines.write(folder, 4, 8, 200)},

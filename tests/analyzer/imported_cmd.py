@@ -353,7 +353,7 @@ def check_cut(scratch):
         findings = json.loads(ask("report", "--json", path).stdout)["findings"]
         strengths = {finding["strength"] for finding in findings}
         check((strengths == {"weak"}) == (name == "cut") and findings, f"{name}: findings are {strengths}")
-        check(("A file breaks off" in ask("report", path).stdout) == (name == "cut"), f"{name}: the head of the report")
+        check(("A file is truncated" in ask("report", path).stdout) == (name == "cut"), f"{name}: the head of the report")
 
 
 def check_beside(scratch):
@@ -368,7 +368,7 @@ def check_beside(scratch):
         check(result.returncode == 0, f"{command} of a folder above the traces: {result.stderr}")
         for other in ("results.json", "losses.json"):
             check(f"{other}: " in said, f"{command} does not name {other}, which is no trace: {said[-300:]}")
-    check("breaks off" not in ask("report", folder).stdout, "a list of numbers counts as a trace that breaks off")
+    check("truncated" not in ask("report", folder).stdout, "a list of numbers counts as a trace that breaks off")
     alone = os.path.join(scratch, "alone")
     save(alone, "results.json", {"step_ms": 1.0})
     check("results.json" in ask("report", alone).stderr, "the error does not name the only file")

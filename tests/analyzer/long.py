@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """
-long.py PMANALYZE MAKE_TRACE: of a long run a part is read. What is concluded from it is held against the same run
+long.py PMANALYZE MAKE_TRACE: of a long run a part is read. What is concluded from it is checked against the same run
 read as a whole, the number of steps and the slow ones against what the program was made to do.
 """
 import csv

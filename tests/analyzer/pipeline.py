@@ -5,7 +5,7 @@ its formula; what faster links would bring.
 usage: pipeline.py PMANALYZE
 
 The truth is a simulation of one forward, one backward (pipelines.py). What `whatif` predicts for links twice as fast
-is held against the simulation with transfers that take half as long.
+is checked against the simulation with transfers that take half as long.
 """
 import os
 import re

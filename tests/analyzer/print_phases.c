@@ -1,7 +1,7 @@
 /*
  * Prints what imported_attribute says of a file, as JSON: time and number of events by phase and by what
  * attributed it, and of each layer. Further arguments are begins of labels, which are taken out first, so
- * that the rest has to do without them: what it then says can be held against the labels.
+ * that the rest has to do without them: what it then says can be checked against the labels.
  */
 #include "import/imported_attribute.h"
 #include "timeline/phase_name.h"

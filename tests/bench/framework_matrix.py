@@ -32,7 +32,7 @@ import framework_names
 
 csv.field_size_limit(1 << 30)
 FIELDS = ("compared", "phase", "layer", "right")
-STEPS_TRIED, STEPS_MERGED = 6, 12  # steps of the truth that an iteration is held against; optimizer steps that one may have
+STEPS_TRIED, STEPS_MERGED = 6, 12  # steps of the truth that an iteration is checked against; optimizer steps that one may have
 Program = collections.namedtuple("Program", "name kind ranks command limits")
 
 

@@ -1,4 +1,4 @@
-/* Fuzz target: descriptions and space files, with the rules that a space's first trial is held against. */
+/* Fuzz target: descriptions and space files, with the rules that a space's first trial is checked against. */
 #include "data/space_file.h"
 #include "fuzz.h"
 

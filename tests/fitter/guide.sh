@@ -109,7 +109,7 @@ assert may == ["data", "pipedream", "layerwise"], may
 assert found["recommended"] == "data" and found["sentences"][0].startswith("Recommended: data, "), found["sentences"]
 assert any(said.startswith("From 4 layers measured on one GPU") for said in found["sentences"]), found["sentences"]' || complain "strategy: JSON"
 expect 1 'too few cut points\|no workers' sh -c 'pmfit strategy --cluster cluster --workers 6 --batch 12 b8.json; exit 1'
-# a program of PyTorch, by its call sites: ZeRO's stages and tensor parallelism are those that runs were held against
+# a program of PyTorch, by its call sites: ZeRO's stages and tensor parallelism are those that were validated against runs
 sed 's/"forward_ns"/"site": "libtorch_cuda.so+0x1", &/' b8.json >torch.json
 expect 0 '^A PyTorch program: data is DistributedDataParallel' pmfit strategy --cluster cluster --batch 8 torch.json
 pmfit strategy --cluster cluster --batch 8 torch.json >strategies

@@ -168,7 +168,8 @@ static void check_range(void)
 	advice_free(a);
 }
 
-/* What no run was held against is there, with a range from exchanges all hidden to none, and not recommended.
+/* What was not validated against a run is there, with a range from exchanges all hidden to none, and not
+ * recommended.
  */
 static void check_untried(void)
 {
@@ -192,7 +193,7 @@ static void check_untried(void)
 	a->optimizer_copies = 0;
 	advice_free(a);
 
-	/* modelled runs were held against what PyTorch does: ranges end 5% above 4 ms of sums that are not
+	/* modelled runs were checked against what PyTorch does: ranges end 5% above 4 ms of sums that are not
 	 * hidden */
 	a->net.is_torch = true;
 	CHECK(advice_fill(a) == 0, "fill");
@@ -230,7 +231,7 @@ static void check_sure(void)
 		shorten_last();
 		CHECK(advice_fill(a) == 0, "fill");
 		row = &a->rows[2];
-		CHECK(row->best->strength != ADVICE_UNTRIED, "no run was held against what is recommended");
+		CHECK(row->best->strength != ADVICE_UNTRIED, "what is recommended was not validated");
 		for (size_t i = STRATEGY_NAME_DATA; i < STRATEGY_NAME_COUNT; i++)
 			if (strategy_is_synchronous((enum strategy_name)i) &&
 				row->ways[i].strength != ADVICE_UNTRIED &&

@@ -65,7 +65,7 @@ static void check_ties(void)
 		"the other way round");
 	set(data, 100, STRATEGY_NAME_FLUSH, 100);
 	choices[STRATEGY_NAME_FLUSH].is_validated = false;
-	CHECK(!strategy_is_tie(choices, data, STRATEGY_NAME_FLUSH, false), "no run was held against it");
+	CHECK(!strategy_is_tie(choices, data, STRATEGY_NAME_FLUSH, false), "not validated against a run");
 	set(data, 100, STRATEGY_NAME_SINGLE, 100);
 	CHECK(!strategy_is_tie(choices, data, STRATEGY_NAME_SINGLE, false), "one worker is no strategy");
 	set(data, 100, STRATEGY_NAME_PIPEDREAM, 100);

@@ -122,7 +122,7 @@ def snap(path, folder):
     answer = subprocess.run([PMANALYZE, "snap", "-o", folder, path], capture_output=True, text=True)
     check(answer.returncode == 0 and answer.stdout.startswith("1 trace, "), f"snap: {answer.stdout}{answer.stderr}")
     again = subprocess.run([PMANALYZE, "snap", "-o", folder, path], capture_output=True, text=True)
-    check(again.returncode == 1 and "is there already" in again.stderr, f"snap into a folder with traces: {again.stderr}")
+    check(again.returncode == 1 and "already exists" in again.stderr, f"snap into a folder with traces: {again.stderr}")
     return traces(folder)[0]
 
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Programs of PyTorch on modelled GPUs: what pmanalyze finds is held against what the programs' own hooks said (truth.py,
+# Programs of PyTorch on modelled GPUs: what pmanalyze finds is checked against what the programs' own hooks said (truth.py,
 # against_truth.py), within the limits of programs.txt. Those of one rank run two at a time. Arguments: names of programs (all). PM_TORCH and
 # PM_TORCH_OLDER as in find_torch.sh.
 set -eu

@@ -1,4 +1,4 @@
-"""What a training program of PyTorch does when, by its own hooks: the truth that pmanalyze is held against.
+"""What a training program of PyTorch does when, by its own hooks: the truth that pmanalyze is checked against.
 
 Hooks of modules and of autograd's nodes tell softgpu which module and phase the thread is in (softgpu_truth); softgpu writes each
 kernel, copy and collective with these labels and its modelled time to SOFTGPU_TRUTH. Nothing here knows of the hook or its traces.

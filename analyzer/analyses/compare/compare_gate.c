@@ -156,7 +156,7 @@ static const char *remedy(struct arena *arena, const struct compare_gate *gate)
 	if (slower->answer == SLOWER_UNKNOWN)
 		return "Record some tens of iterations, or repetitions (--group).";
 	if (slower->answer == SLOWER_YES || slower->answer == SLOWER_NO)
-		return "One run of each side does not show how step time varies between runs: record three "
+		return "One run per side does not show how step time varies between runs: record three "
 		       "or more (--group), or judge device time (--gate-by device).";
 	if (slower->runs == 0)
 		return arena_format(arena,

@@ -64,7 +64,7 @@ static const char *basis_of(struct finding_list *list)
 						 step->count, sure, finding_ranks(list));
 
 	if (list->cut)
-		text = arena_format(&list->arena, "%s, of a file that breaks off", text);
+		text = arena_format(&list->arena, "%s, of a truncated file", text);
 	return text;
 }
 

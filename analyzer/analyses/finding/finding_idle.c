@@ -19,7 +19,7 @@ void finding_add_idle(struct finding_list *list, enum finding_kind kind, enum fi
 			"prefetch in worker processes or threads, pin host memory"},
 		[FINDING_LAUNCH] = {"launches", "Launch-bound: the host enqueues work too late",
 			"larger batches, CUDA graphs, fused kernels, fewer synchronizations"},
-		[FINDING_LATENCY] = {"latency", "The GPUs have work enqueued and do not start it",
+		[FINDING_LATENCY] = {"latency", "The GPUs have work enqueued but do not start it",
 			"larger or fused kernels, CUDA graphs, fewer waits between streams"},
 		[FINDING_COMMUNICATION] = {"communication", "Communication is not hidden by computing",
 			"overlap it with computing; fewer and larger messages, smaller data types"},

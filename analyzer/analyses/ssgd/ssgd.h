@@ -7,8 +7,8 @@
  * when the last of them is there, and takes the time that it took that last rank, which waited for nobody.
  *
  * Idle time and work outside the phases are in none of the equations, so each prediction is also given with
- * the rest: the iteration's exclusive other work and idle time. That one is held against what was measured,
- * for idle time is time in which nothing overlaps anything.
+ * the rest: the iteration's exclusive other work and idle time. That one is checked against what was
+ * measured, for idle time is time in which nothing overlaps anything.
  */
 #ifndef ANALYSES_SSGD_SSGD_H
 #define ANALYSES_SSGD_SSGD_H

@@ -117,12 +117,11 @@ void html_whole_run(struct html_page *page, const struct html_run *run)
 	shown = html_choose(run, MOST_RANKS, &chosen);
 	html_section(page, "The whole run");
 	fprintf(page->out,
-		"<p class=\"dim\">%s, but when each step began: a bar is the "
-		"median of some steps on the host, with what lies between two steps, the line the longest of "
-		"them, at most %g× the median of all. Marked at the foot: what %s, on which the rest of this page "
+		"<p class=\"dim\">%s, only when each step began. A bar is the median of several steps on the host, each up to the beginning of the next; the line is the longest of them, at most %g× the median of all. Marked at the foot: what %s, on which the rest of this page "
 		"rests%s. ",
-		sampled ? "Not all of this long run was read in detail" : "Not all of this run has device times", CUT,
-		sampled ? "was read" : "has them", sampled ? "; --steps reads other steps" : "");
+		sampled ? "Not all of this long run was read in detail"
+			: "Not all of this run has device times",
+		CUT, sampled ? "was read" : "has them", sampled ? "; --steps reads other steps" : "");
 	if (shown < analysis->worker_count)
 		fprintf(page->out, "%zu of %zu ranks are shown.", shown, analysis->worker_count);
 	fputs("</p>\n<table class=\"lines\">\n", page->out);

@@ -99,8 +99,8 @@ static const size_t *image_sizes(const struct sg_kernel *kernel)
 	return sizes;
 }
 
-/* A twin's are the program's own word; a rule's are few, and are held against the image's: the program may be
- * of another version. */
+/* A twin's are the program's own word; a rule's are few, and are checked against the image's: the program may
+ * be of another version. */
 static const size_t *find_sizes(struct sg_kernel *kernel)
 {
 	static const size_t none[1];
