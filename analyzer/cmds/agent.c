@@ -337,7 +337,7 @@ static int run(int argument_count, char **arguments)
 		cmd_usage(&cmd_agent,
 			"no destination: add --listen 127.0.0.1:9462, --output FILE, --node FILE or --once");
 	for (size_t i = 0; i < agent.path_count; i++)
-		if (access(agent.paths[i], R_OK) != 0)
+		if (access(agent.paths[i], R_OK) != 0 && !(agent.stay && errno == ENOENT))
 			err(1, "%s", agent.paths[i]);
 	if (agent.listen && (file = agent_listen(agent.listen, &port)) < 0)
 		errx(errno == EINVAL ? 2 : 1, "--listen %s: %s", agent.listen,
@@ -365,7 +365,7 @@ static const struct option_row rows[] = {
 	{"once", OPTION_ONCE, NULL,
 		"look once and exit; without --output and --node, print to standard output"},
 	{"every", OPTION_EVERY, "SECONDS", "time between looks (default: 5)"},
-	{"stay", OPTION_STAY, NULL, "keep running after the job's end, for the next job in the same folder"},
+	{"stay", OPTION_STAY, NULL, "wait for RUN where it does not exist yet, and keep running after the job's end, for the next job in the same folder"},
 	{"node", OPTION_NODE, "FILE",
 		"write the node's ranks to FILE, whose name ends in .pmnode, for --merge (default: off)"},
 	{"merge", OPTION_MERGE, NULL,

@@ -100,6 +100,11 @@ def expect(samples, name, value, **labels):
         complain(f"{name} {labels}: {found}, expected {value}")
 
 
+# A service that starts before the first job: with --stay a run that is not there yet is waited for.
+agent("--once", "run", status=1)
+if "no rank so far" not in agent("--once", "--stay", "run").stderr:
+    complain("a run that is not there yet")
+
 # Four ranks on two hosts; rank 2's kernels take 16 ms, those of the others 10; rank 3 has fewer steps.
 fresh("run")
 for rank in range(4):
