@@ -117,6 +117,7 @@ void analysis_init_as(
 	memset(analysis, 0, sizeof(*analysis));
 	analysis->timeline = *timeline;
 	memset(timeline, 0, sizeof(*timeline));
+	analysis->only_exchanges = analysis_exchanges_only(&analysis->timeline);
 	worker_init(&analysis->model, &analysis->timeline);
 	collective_match(&analysis->timeline, &analysis->collectives);
 	analysis->wait_ns = phase_waits(&analysis->timeline, &analysis->collectives);

@@ -15,7 +15,6 @@ struct analysis_worker {
 	struct pace pace; /* where not all was read, or not all has device times */
 	uint32_t *used;   /* numbers of the iterations that count */
 	size_t used_count;
-	size_t kept;    /* while analysis_meet works: of used */
 	uint32_t stage; /* workers with the same layers have the same; numbered from 0 by first worker */
 };
 
@@ -36,6 +35,7 @@ struct analysis {
 	size_t worker_count;  /* N_g: workers with iterations come first, and only they count */
 	size_t idle_count;    /* workers without */
 	uint32_t stage_count; /* 1: each worker has the whole model */
+	bool only_exchanges;  /* no call computes or updates, and most device time is of collectives */
 	bool is_whole;        /* no iterations are known: the recording, or each stretch of it, counts as one */
 	struct analysis_rejected rejected; /* where that is so */
 	bool is_chosen;       /* by analysis_choose: of the used iterations alone something is asked */
@@ -118,6 +118,9 @@ bool analysis_phase_known(const struct analysis *analysis, enum phase phase);
 /* Do the ranks exchange for most of the device's time, and compute and update nothing? So benchmarks of
  * collectives do: what repeats is no iteration of training. False of other profilers' traces. */
 bool analysis_is_communication(const struct analysis *analysis);
+
+/* The same of all calls, whatever iterations there are: while the analysis begins. */
+bool analysis_exchanges_only(const struct timeline *timeline);
 
 /* Whether most work goes forward, none backward, and nothing updates: inference, or a part of training. */
 bool analysis_is_forward_only(const struct analysis *analysis);

@@ -104,14 +104,37 @@ static int compare_numbers(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-/* How many of the workers' lists of numbers have each number; by worker in `numbers`, ascending. */
-static bool all_have(const struct analysis *analysis, int64_t *const *numbers, int64_t number)
+/* The numbers of the worker's used iterations, ascending; the caller frees them. */
+static int64_t *list_numbers(const struct analysis *analysis, const struct analysis_worker *worker)
 {
-	for (size_t w = 0; w < analysis->worker_count; w++)
-		if (!bsearch(&number, numbers[w], analysis->workers[w].used_count, sizeof(number),
-			    compare_numbers))
-			return false;
-	return true;
+	int64_t *numbers = mem_alloc(worker->used_count, sizeof(*numbers));
+
+	for (size_t i = 0; i < worker->used_count; i++)
+		numbers[i] = analysis_number(analysis, worker, worker->used[i]);
+	qsort(numbers, worker->used_count, sizeof(*numbers), compare_numbers);
+	return numbers;
+}
+
+/* Those that all workers have, ascending: `count` of them, which the caller frees. */
+static int64_t *list_common(const struct analysis *analysis, size_t *count)
+{
+	int64_t *common = list_numbers(analysis, &analysis->workers[0]);
+
+	*count = analysis->workers[0].used_count;
+	for (size_t w = 1; w < analysis->worker_count; w++) {
+		const size_t number_count = analysis->workers[w].used_count, before = *count;
+		int64_t *numbers = list_numbers(analysis, &analysis->workers[w]);
+
+		*count = 0;
+		for (size_t i = 0, at = 0; i < before; i++) {
+			while (at < number_count && numbers[at] < common[i])
+				at++;
+			if (at < number_count && numbers[at] == common[i])
+				common[(*count)++] = common[i];
+		}
+		free(numbers);
+	}
+	return common;
 }
 
 /* All iterations are there, so that their order numbers them. */
@@ -123,8 +146,8 @@ static bool is_whole(const struct analysis *analysis, const struct analysis_work
 void analysis_meet(struct analysis *analysis)
 {
 	bool any_untimed = false;
-	int64_t **numbers;
-	size_t common = 0;
+	int64_t *common;
+	size_t common_count;
 
 	for (size_t w = 0; w < analysis->worker_count; w++)
 		any_untimed |= analysis->workers[w].iterations.counts[ITERATION_UNTIMED] > 0;
@@ -134,30 +157,18 @@ void analysis_meet(struct analysis *analysis)
 			return;
 	if (analysis->worker_count < 2)
 		return;
-	numbers = mem_alloc(analysis->worker_count, sizeof(*numbers));
-	for (size_t w = 0; w < analysis->worker_count; w++) {
-		const struct analysis_worker *worker = &analysis->workers[w];
-
-		numbers[w] = mem_alloc(worker->used_count, sizeof(**numbers));
-		for (size_t i = 0; i < worker->used_count; i++)
-			numbers[w][i] = analysis_number(analysis, worker, worker->used[i]);
-		qsort(numbers[w], worker->used_count, sizeof(**numbers), compare_numbers);
-	}
-	for (size_t i = 0; i < analysis->workers[0].used_count; i++)
-		common += all_have(analysis, numbers, numbers[0][i]);
-	for (size_t w = 0; w < analysis->worker_count && common; w++) {
+	common = list_common(analysis, &common_count);
+	for (size_t w = 0; w < analysis->worker_count && common_count; w++) {
 		struct analysis_worker *worker = &analysis->workers[w];
 		size_t kept = 0;
 
-		for (size_t i = 0; i < worker->used_count; i++)
-			if (all_have(analysis, numbers, analysis_number(analysis, worker, worker->used[i])))
+		for (size_t i = 0; i < worker->used_count; i++) {
+			const int64_t number = analysis_number(analysis, worker, worker->used[i]);
+
+			if (bsearch(&number, common, common_count, sizeof(number), compare_numbers))
 				worker->used[kept++] = worker->used[i];
-		worker->kept = kept;
+		}
+		worker->used_count = kept;
 	}
-	for (size_t w = 0; w < analysis->worker_count; w++) {
-		if (common)
-			analysis->workers[w].used_count = analysis->workers[w].kept;
-		free(numbers[w]);
-	}
-	free(numbers);
+	free(common);
 }

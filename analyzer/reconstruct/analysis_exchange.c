@@ -65,7 +65,12 @@ static bool mostly_exchanges(const struct timeline *timeline)
 }
 
 /* What trains is told by its first calls; the others are few. */
+bool analysis_exchanges_only(const struct timeline *timeline)
+{
+	return !trains(timeline) && mostly_exchanges(timeline);
+}
+
 bool analysis_is_communication(const struct analysis *analysis)
 {
-	return !has_steps(analysis) && !trains(&analysis->timeline) && mostly_exchanges(&analysis->timeline);
+	return analysis->only_exchanges && !has_steps(analysis);
 }

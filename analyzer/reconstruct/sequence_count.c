@@ -26,6 +26,7 @@ struct sequence_histogram *sequence_histograms(
 	histograms[0].bins = bins;
 	for (size_t i = 0; i < count; i++) {
 		struct sequence_histogram *histogram = &histograms[i];
+		bool in_order = true; /* as in most pieces: classes are numbered as they come */
 
 		*histogram =
 			(struct sequence_histogram){.bins = bins, .total = ranges[i].end - ranges[i].begin};
@@ -33,6 +34,9 @@ struct sequence_histogram *sequence_histograms(
 			uint32_t *place = &places[sequence->classes[j]];
 
 			if (!*place) {
+				in_order = in_order && (histogram->bin_count == 0 ||
+							       sequence->classes[j] >
+								       bins[histogram->bin_count - 1].class);
 				bins[histogram->bin_count] = (struct sequence_bin){sequence->classes[j], 0};
 				*place = (uint32_t)++histogram->bin_count;
 			}
@@ -40,7 +44,8 @@ struct sequence_histogram *sequence_histograms(
 		}
 		for (size_t j = 0; j < histogram->bin_count; j++)
 			places[bins[j].class] = 0;
-		qsort(bins, histogram->bin_count, sizeof(*bins), compare_bins);
+		if (!in_order)
+			qsort(bins, histogram->bin_count, sizeof(*bins), compare_bins);
 		bins += histogram->bin_count;
 	}
 	free(places);
