@@ -1,5 +1,6 @@
 /* What is not as it should be with a run: see run.h. */
 #include "base/table.h"
+#include "base/text.h"
 #include "run_job.h"
 #include "trace/losses.h"
 #include "timeline/constants.h"
@@ -28,61 +29,118 @@ static bool is_reported_before(const struct timeline *timeline, size_t process, 
 	return false;
 }
 
-static void warn_of_process(struct texts *texts, struct arena *arena, const struct timeline_process *process)
+/* What may be wrong with each of many traces alike. */
+enum trouble {
+	TROUBLE_READING,
+	TROUBLE_END,
+	TROUBLE_RECORDS,
+	TROUBLE_TIMES,
+	TROUBLE_DETAILS,
+	TROUBLE_UNKNOWN,
+	TROUBLE_REFUSED,
+	TROUBLE_UNJOINED,
+	TROUBLE_GRAPHS,
+	TROUBLE_FUNCTIONS,
+	TROUBLE_NO_TIMES,
+	TROUBLE_COUNT,
+};
+
+#define MOST_NAMED 3 /* traces with one trouble that have a sentence each */
+
+struct troubles {
+	struct texts *texts;
+	struct arena *arena;
+	struct {
+		size_t count, last; /* last: of the texts */
+	} kinds[TROUBLE_COUNT];
+};
+
+static void add_trouble(struct troubles *troubles, enum trouble kind, const char *text)
 {
+	if (troubles->kinds[kind].count++ >= MOST_NAMED)
+		return;
+	troubles->kinds[kind].last = troubles->texts->count;
+	add(troubles->texts, text);
+}
+
+/* Says how many traces there are that are not named. */
+static void end_troubles(struct troubles *troubles)
+{
+	for (int kind = 0; kind < TROUBLE_COUNT; kind++) {
+		const size_t count = troubles->kinds[kind].count;
+		const char **last = &troubles->texts->items[troubles->kinds[kind].last];
+
+		if (count > MOST_NAMED)
+			*last = arena_format(troubles->arena, "%s (and likewise %zu more trace%s)", *last,
+				count - MOST_NAMED, pm_text_plural(count - MOST_NAMED));
+	}
+}
+
+static void warn_of_process(struct troubles *troubles, const struct timeline_process *process)
+{
+	struct arena *arena = troubles->arena;
+
 	if (process->trouble)
-		add(texts, process->trouble);
+		add_trouble(troubles, TROUBLE_READING, process->trouble);
 	if (!process->ended)
-		add(texts, arena_format(arena,
-				   "%s: the end is missing: the process was killed, ended by "
-				   "_exit or exec, or is still running",
-				   process->path));
+		add_trouble(troubles, TROUBLE_END,
+			arena_format(arena,
+				"%s: the end is missing: the process was killed, ended by "
+				"_exit or exec, or is still running",
+				process->path));
 	if (process->lost_records)
-		add(texts, arena_format(arena,
-				   "%s: %" PRIu64 " records were lost: times below may be too short%s",
-				   process->path, process->lost_records,
-				   losses_causes(process->losses, PM_LOSS_OF_RECORDS, arena)));
+		add_trouble(troubles, TROUBLE_RECORDS,
+			arena_format(arena,
+				"%s: %" PRIu64 " records were lost: times below may be too short%s",
+				process->path, process->lost_records,
+				losses_causes(process->losses, PM_LOSS_OF_RECORDS, arena)));
 	if (process->lost_device_times && process->recorder)
-		add(texts, arena_format(arena,
-				   "%s: %" PRIu64
-				   " launches have no kernel with a time in the file: what the GPU did in the "
-				   "iterations with them is unknown (record shorter, or with larger buffers)",
-				   process->path, process->lost_device_times));
+		add_trouble(troubles, TROUBLE_TIMES,
+			arena_format(arena,
+				"%s: %" PRIu64
+				" launches have no kernel with a time in the file: what the GPU did in the "
+				"iterations with them is unknown (record shorter, or with larger buffers)",
+				process->path, process->lost_device_times));
 	else if (process->lost_device_times)
-		add(texts, arena_format(arena,
-				   "%s: %" PRIu64 " device times were lost: host times are used instead%s",
-				   process->path, process->lost_device_times,
-				   losses_causes(process->losses, PM_LOSS_OF_TIMES, arena)));
+		add_trouble(troubles, TROUBLE_TIMES,
+			arena_format(arena,
+				"%s: %" PRIu64 " device times were lost: host times are used instead%s",
+				process->path, process->lost_device_times,
+				losses_causes(process->losses, PM_LOSS_OF_TIMES, arena)));
 	if (process->lost_operations)
-		add(texts, arena_format(arena,
-				   "%s: %" PRIu64
-				   " calls were recorded without their details: layers may be wrong%s",
-				   process->path, process->lost_operations,
-				   losses_causes(process->losses, PM_LOSS_OF_DETAILS, arena)));
+		add_trouble(troubles, TROUBLE_DETAILS,
+			arena_format(arena,
+				"%s: %" PRIu64
+				" calls were recorded without their details: layers may be wrong%s",
+				process->path, process->lost_operations,
+				losses_causes(process->losses, PM_LOSS_OF_DETAILS, arena)));
 	if (losses_unknown(process->losses))
-		add(texts,
+		add_trouble(troubles, TROUBLE_UNKNOWN,
 			arena_format(arena, "%s: %" PRIu64 " losses are of a kind unknown to this pmanalyze",
 				process->path, losses_unknown(process->losses)));
 	if (process->refused_records)
-		add(texts, arena_format(arena, "%s: %" PRIu64 " records have no description and were skipped",
-				   process->path, process->refused_records));
+		add_trouble(troubles, TROUBLE_REFUSED,
+			arena_format(arena, "%s: %" PRIu64 " records have no description and were skipped",
+				process->path, process->refused_records));
 	if (process->unjoined_intervals)
-		add(texts, arena_format(arena,
-				   "%s: %" PRIu64 " device intervals belong to no call and were skipped",
-				   process->path, process->unjoined_intervals));
+		add_trouble(troubles, TROUBLE_UNJOINED,
+			arena_format(arena,
+				"%s: %" PRIu64 " device intervals belong to no call and were skipped",
+				process->path, process->unjoined_intervals));
 	if (process->graphs_left)
-		add(texts,
+		add_trouble(troubles, TROUBLE_GRAPHS,
 			arena_format(arena,
 				"%s: the captured graphs have too many operations to resolve their launches",
 				process->path));
 	if (process->unseen_calls)
-		add(texts, arena_format(arena,
-				   "%s: %" PRIu64
-				   " functions could not be intercepted: their calls are missing%s",
-				   process->path, process->unseen_calls,
-				   losses_causes(process->losses, PM_LOSS_OF_FUNCTIONS, arena)));
+		add_trouble(troubles, TROUBLE_FUNCTIONS,
+			arena_format(arena,
+				"%s: %" PRIu64
+				" functions could not be intercepted: their calls are missing%s",
+				process->path, process->unseen_calls,
+				losses_causes(process->losses, PM_LOSS_OF_FUNCTIONS, arena)));
 	if (process->device_source == PM_DEVICE_NONE)
-		add(texts,
+		add_trouble(troubles, TROUBLE_NO_TIMES,
 			arena_format(arena, "%s: no device times: the host time of each call is used instead",
 				process->path));
 }
@@ -279,6 +337,7 @@ const char **run_warnings(struct run *run)
 	struct analysis *analysis = &run->analysis;
 	struct arena *arena = &analysis->timeline.arena;
 	struct texts texts = {0};
+	struct troubles troubles = {.texts = &texts, .arena = arena};
 	const char **kept;
 	int32_t world = -1;
 
@@ -292,7 +351,7 @@ const char **run_warnings(struct run *run)
 	for (size_t i = 0; i < analysis->timeline.process_count; i++) {
 		const struct timeline_process *process = &analysis->timeline.processes[i];
 
-		warn_of_process(&texts, arena, process);
+		warn_of_process(&troubles, process);
 		for (size_t k = 0; k < process->warning_count; k++)
 			if (!is_reported_before(&analysis->timeline, i, process->warnings[k]))
 				add(&texts,
@@ -300,6 +359,7 @@ const char **run_warnings(struct run *run)
 		if (process->world > world)
 			world = process->world;
 	}
+	end_troubles(&troubles);
 	/* A rank may be a process or a GPU of one. */
 	if (world > 0 && analysis->timeline.process_count < (size_t)world && analysis->worker_count > 0 &&
 		analysis->worker_count < (size_t)world)
