@@ -18,7 +18,7 @@ const struct option_row cmd_run_rows[] = {
 	{"records", CMD_OPTION_RECORDS, "N",
 		"of a run with more than 3 N records read about N, the beginning and stretches "
 		"spread over the run; all: every record, in some 50 bytes of memory each (default: "
-		"2000000, and 100000 of each rank; export, reduce, snap: all)"},
+		"2000000, half of it for more than 64 ranks, and of each rank at least 100000, or 24 steps where the trace counts them; export, reduce, snap: all)"},
 	{"iteration-at", CMD_OPTION_AT, "REGEX",
 		"iterations start at calls whose function, kernel, call site (functions, lines of "
 		"Python) or module matches (default: found from the calls)"},
@@ -74,6 +74,7 @@ void cmd_keep_rule(const char *path)
 /* Of a run that is longer, as nothing is said: a second to read, and 100 MB. */
 #define RECORDS 2000000
 #define RECORDS_EACH 100000 /* of a rank: some iterations */
+#define STEPS_EACH 24       /* so many where a step's records are known: of both ends, and some that are not whole */
 
 static struct timeline_sample sample_of(const struct cmd_options *options)
 {
@@ -81,7 +82,8 @@ static struct timeline_sample sample_of(const struct cmd_options *options)
 		return (struct timeline_sample){.records = options->records};
 	if (options->whole)
 		return (struct timeline_sample){0};
-	return (struct timeline_sample){.records = RECORDS, .records_each = RECORDS_EACH};
+	return (struct timeline_sample){
+		.records = RECORDS, .records_each = RECORDS_EACH, .steps_each = STEPS_EACH};
 }
 
 bool cmd_common_option(

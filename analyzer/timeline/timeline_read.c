@@ -3,6 +3,7 @@
 #include "base/parallel.h"
 #include "base/text.h"
 #include "timeline_join.h"
+#include "trace/trace_live.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -215,13 +216,32 @@ static double count_records(const struct trace *trace)
 	return records;
 }
 
+#define MANY_FILES 64 /* of more, some steps of each are enough: half as many records */
+
+/* How many records are asked for of so many files like the one that is open; `records`: it has so many. */
+static double count_asked(
+	const struct timeline_sample *sample, size_t file_count, const struct trace *open, double records)
+{
+	struct timeline_sample least = *sample;
+	struct trace_live live;
+
+	if (sample->steps_each && trace_live_read(open->path, &live) && live.figures.steps) {
+		const double each = (double)sample->steps_each * records / (double)live.figures.steps;
+
+		if (each < (double)least.records_each)
+			least.records_each = (uint64_t)each;
+		if (file_count > MANY_FILES)
+			least.records /= 2;
+	}
+	return timeline_sample_records(&least, file_count);
+}
+
 /* By the largest file, as if the others were like it. That one stays open, and *open_path is its path. */
 static struct part choose_part(const struct list *files, const struct timeline_sample *sample,
 	struct trace *open, const char **open_path)
 {
 	struct part part = {0};
-	const double asked = timeline_sample_records(sample, files->count);
-	double bytes, records;
+	double bytes, records, asked;
 	size_t largest;
 
 	if (sample->stretches) {
@@ -229,16 +249,17 @@ static struct part choose_part(const struct list *files, const struct timeline_s
 		return part;
 	}
 	largest = find_largest(files, &bytes);
-	if (asked <= 0 || largest == SIZE_MAX ||
-		bytes < TIMELINE_SAMPLE_FROM * asked * sizeof(struct pm_record))
+	if (!sample->records || largest == SIZE_MAX ||
+		bytes < TIMELINE_SAMPLE_FROM * (double)sample->records * sizeof(struct pm_record))
 		return part;
 	if (trace_open(open, files->items[largest]) < 0) {
 		trace_close(open);
 		return part;
 	}
 	*open_path = files->items[largest];
-	records = count_records(open) * bytes / (double)open->size_bytes;
-	part.share = asked / records;
+	records = count_records(open);
+	asked = count_asked(sample, files->count, open, records);
+	part.share = asked / (records * bytes / (double)open->size_bytes);
 	if (!open->ring && part.share * TIMELINE_SAMPLE_FROM < 1) {
 		timeline_sample_choose(open, part.share, &part.stretches);
 		timeline_stretches_move(&part.stretches, timeline_wall_offset(open));

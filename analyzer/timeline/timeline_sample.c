@@ -22,6 +22,26 @@ static int compare_marks(const void *left, const void *right)
 	return a->begin_ns < b->begin_ns ? -1 : a->begin_ns > b->begin_ns;
 }
 
+/* When the last call of the chunk that begins last begins: all of a short run is in the first chunks. */
+static int64_t last_call_ns(const struct trace *trace)
+{
+	const struct trace_chunk *last = &trace->chunks[0];
+	struct trace_cursor cursor;
+	struct trace_record record;
+	enum trace_step step;
+	uint64_t ticks;
+
+	for (size_t c = 1; c < trace->chunk_count; c++)
+		if (trace->chunks[c].first_ticks > last->first_ticks)
+			last = &trace->chunks[c];
+	ticks = last->first_ticks;
+	trace_walk(&cursor, trace, last);
+	while ((step = trace_next_of(&cursor, PM_RECORD_CALL, &record)) != TRACE_END)
+		if (step == TRACE_RECORD && record.begin > ticks)
+			ticks = record.begin;
+	return trace_ns(trace, ticks);
+}
+
 /* All chunks in order of time, and one mark more for their end. */
 static struct mark *list_marks(const struct trace *trace)
 {
@@ -37,7 +57,7 @@ static struct mark *list_marks(const struct trace *trace)
 		marks[c].slots = before;
 		before += own;
 	}
-	marks[trace->chunk_count] = (struct mark){INT64_MAX, before};
+	marks[trace->chunk_count] = (struct mark){last_call_ns(trace), before};
 	return marks;
 }
 
@@ -52,8 +72,7 @@ static int64_t between(const struct mark *from, const struct mark *to, uint64_t 
 	return from->begin_ns + (ns < (double)TRACE_GREATEST_NS ? (int64_t)ns : TRACE_GREATEST_NS);
 }
 
-/* When the slot is written, as if a chunk's were spread evenly up to the next chunk. Those of the last one come
- * as fast as those of the one before it. */
+/* When the slot is written, as if a chunk's were spread evenly up to the next chunk. */
 static int64_t time_of(const struct mark *marks, size_t count, uint64_t slot)
 {
 	size_t low = 0, high = count;
@@ -66,9 +85,7 @@ static int64_t time_of(const struct mark *marks, size_t count, uint64_t slot)
 		else
 			high = middle;
 	}
-	if (low + 1 < count)
-		return between(&marks[low], &marks[low + 1], slot);
-	return low > 0 ? between(&marks[low - 1], &marks[low], slot) : marks[low].begin_ns;
+	return between(&marks[low], &marks[low + 1], slot);
 }
 
 /*

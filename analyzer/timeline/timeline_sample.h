@@ -30,6 +30,7 @@ struct timeline_stretches {
 struct timeline_sample {
 	uint64_t records;      /* of all files together, about; 0: all */
 	uint64_t records_each; /* but so many of each file */
+	uint64_t steps_each;   /* or those of so many steps, where its page of figures counts them and they have fewer; 0: no */
 	const struct timeline_stretches *stretches; /* of the wall clock; NULL: to be chosen from the records */
 };
 

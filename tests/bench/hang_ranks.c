@@ -60,19 +60,27 @@ static uint32_t transfer(struct rank *rank, int function, uint64_t peer, uint64_
 		&rank->builder, rank->functions[function], 0, (uint64_t[]){64, 256, peer, comm});
 }
 
+/* One moment for all ranks, whose clocks are those of one host. */
+static uint64_t now_ns(void)
+{
+	static struct timespec now;
+
+	if (now.tv_sec == 0)
+		clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
 static void begin(struct rank *rank, int number, int ranks, int pid)
 {
 	struct pm_header *header = &rank->builder.header;
-	struct timespec now;
 
 	builder_init(&rank->builder);
 	rank->builder.killed = true;
 	header->rank = number;
 	header->world = ranks;
 	if (pid) {
-		clock_gettime(CLOCK_REALTIME, &now);
 		header->pid = (uint32_t)pid;
-		header->real_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+		header->real_ns = now_ns();
 		gethostname(header->host, sizeof(header->host) - 1);
 	}
 	rank->at_ns = header->monotonic_ns + 1000000;
