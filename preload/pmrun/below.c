@@ -82,6 +82,23 @@ static bool is_below(const struct processes *all, const struct process *process,
 	return false;
 }
 
+bool pmrun_is_below(pid_t pid, const pid_t *pids, int count)
+{
+	struct process process;
+	char text[16];
+
+	for (int depth = 0; pid > 1 && depth < DEPTH; depth++) {
+		for (int i = 0; i < count; i++)
+			if (pids[i] == pid)
+				return true;
+		snprintf(text, sizeof text, "%d", pid);
+		if (!read_process(text, &process))
+			return false;
+		pid = process.parent;
+	}
+	return false;
+}
+
 void pmrun_list_below(const pid_t *pids, int count)
 {
 	DIR *folder = opendir("/proc");

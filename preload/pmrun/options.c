@@ -40,7 +40,9 @@ static const struct option_row rows[] = {
 		"begin each line that the ranks print with [RANK], and show below them on a terminal how far the run is. "
 		"The ranks then write into pipes: Python prints at once with PYTHONUNBUFFERED=1"},
 	{"hang-after", HANG_AFTER, "SECONDS",
-		"watch the job: when ranks wait for one that has made no progress for this long, print the blocking rank and its current call (pmanalyze hang); 10 is a good start (default: off)"},
+		"watch the job: when ranks wait for one that has made no progress for this long, print the blocking rank and "
+		"its current call (pmanalyze hang); 10 is a good start. Where ranks that make no call are in Python is kept "
+		"beside their traces, NAME.stacks (default: off)"},
 	{"hang-end", HANG_END, NULL,
 		"then end the job, as when a rank fails, if two looks in a row say that it cannot go on: a rank that is "
 		"waited for has ended, is gone or stopped, or ranks stand in calls that cannot meet. A rank that makes "
@@ -163,6 +165,14 @@ static double positive(const char *option, double most)
 	return value;
 }
 
+static void print_stacks(int pid)
+{
+	const char *amiss = pmrun_write_stacks(pid, stdout);
+
+	if (amiss)
+		errx(125, "process %d: its Python stack cannot be read: %s", pid, amiss);
+}
+
 /* --help and the like: prints, and ends the program. */
 __attribute__((noreturn)) static void print(int key)
 {
@@ -174,7 +184,7 @@ __attribute__((noreturn)) static void print(int key)
 	} else if (key == HOOKS) {
 		print_hooks();
 	} else if (key == STACKS) {
-		pmrun_print_stacks(number("--stacks", 1, INT_MAX));
+		print_stacks(number("--stacks", 1, INT_MAX));
 	} else if (key == 'V') {
 		pmrun_print_versions();
 	} else {

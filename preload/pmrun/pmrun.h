@@ -8,6 +8,7 @@
 #include <sys/types.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #define PMRUN_RANKS 1024
 
@@ -41,9 +42,19 @@ void pmrun_print_versions(void);
 void pmrun_list_below(const pid_t *pids, int count);
 void pmrun_kill_below(void);
 
-/* Prints where each thread of a process is in Python, "TID: innermost < caller < ..."; exits where that
- * cannot be read. */
-void pmrun_print_stacks(int pid);
+/* Is the process one of these (pid 0: none), or below one? */
+bool pmrun_is_below(pid_t pid, const pid_t *pids, int count);
+
+/* Prints where each thread of a process is in Python, "TID: innermost < caller < ...". NULL, or why that
+ * cannot be read; some lines may have been written then. */
+const char *pmrun_write_stacks(int pid, FILE *out);
+
+/*
+ * Keeps beside the traces where ranks that have made no call for half of --hang-after are in Python, without
+ * waiting; and, when the job has ended, takes it away from those that have ended in order.
+ */
+void pmrun_keep_stacks(const struct pmrun_options *options, const pid_t *pids, int count, double now);
+void pmrun_keep_end(const struct pmrun_options *options);
 
 /* The traces in a folder. */
 struct pmrun_traces {

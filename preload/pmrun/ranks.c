@@ -339,6 +339,7 @@ static void watch(const struct pmrun_options *o, const sigset_t *signals, double
 			signal_all(number);
 		reap(o);
 		end_others(o);
+		pmrun_keep_stacks(o, ranks.pids, ranks.count, now());
 		if (ranks.ended_with == 0 && pmrun_hang_watch(o, now()))
 			end_job();
 		if (progress)
@@ -351,6 +352,7 @@ static void watch(const struct pmrun_options *o, const sigset_t *signals, double
 	if (ranks.ended_with)
 		pmrun_kill_below();
 	pmrun_hang_end(o);
+	pmrun_keep_end(o);
 	pmrun_status("");
 	pmrun_progress_end();
 	pmrun_output_finish();

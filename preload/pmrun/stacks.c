@@ -1,5 +1,5 @@
 /*
- * Where the threads of another process are in Python (pmrun --stacks), read from its memory. The process goes
+ * Where the threads of another process are in Python (pmrun --stacks, keep.c), read from its memory. The process goes
  * on meanwhile: of threads that move a frame may be missing; those that stand still, for which one asks, are
  * right.
  *
@@ -8,7 +8,6 @@
  */
 #include "pmrun.h"
 
-#include <err.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -135,7 +134,7 @@ static uint64_t place(const struct process *process, unsigned at)
 	return process->lists->is_table ? pmh_python_word(&look, process->runtime + at) : at;
 }
 
-static unsigned print_threads(const struct process *process, uint64_t interpreter)
+static unsigned print_threads(const struct process *process, uint64_t interpreter, FILE *out)
 {
 	const struct pmh_python_offsets *at = process->python.at;
 	uint64_t thread = pmh_python_word(&look, interpreter + place(process, process->lists->threads_head));
@@ -147,7 +146,7 @@ static unsigned print_threads(const struct process *process, uint64_t interprete
 			break;
 		pmh_python_find_stack(&look, thread, text, sizeof text);
 		pmh_python_reader_reset(&look);
-		printf("%lu: %s\n",
+		fprintf(out, "%lu: %s\n",
 			(unsigned long)pmh_python_word(&look, thread + at->thread_ident + NATIVE_ID),
 			text[0] ? text : "in no function of Python");
 		thread = pmh_python_word(&look, thread + THREAD_NEXT);
@@ -155,7 +154,7 @@ static unsigned print_threads(const struct process *process, uint64_t interprete
 	return count;
 }
 
-void pmrun_print_stacks(int pid)
+const char *pmrun_write_stacks(int pid, FILE *out)
 {
 	struct process process = {.pid = pid};
 	const char *amiss = find_python(&process);
@@ -165,13 +164,11 @@ void pmrun_print_stacks(int pid)
 	if (!amiss)
 		amiss = find_layout(&process);
 	if (amiss)
-		errx(125, "process %d: its Python stack cannot be read: %s", pid, amiss);
+		return amiss;
 	pmh_python_reader_reset(&look);
 	interpreter = pmh_python_word(&look, process.runtime + place(&process, process.lists->runtime_head));
 	for (; interpreter && count < THREADS;
 		interpreter = pmh_python_word(&look, interpreter + place(&process, process.lists->next)))
-		count += print_threads(&process, interpreter);
-	if (count == 0)
-		errx(125, "process %d: its Python stack cannot be read: its list of threads is not found",
-			pid);
+		count += print_threads(&process, interpreter, out);
+	return count ? NULL : "its list of threads is not found";
 }

@@ -77,6 +77,7 @@ struct hang_rank {
 	bool looked_inside;            /* of a culprit: its stacks were asked for */
 	struct hang_stack *stacks;
 	size_t stack_count, stack_room;
+	int64_t stacks_ns; /* CLOCK_REALTIME when pmrun read and kept them; 0: they are of now */
 };
 
 /* A rank's place in a communicator. */

@@ -1,17 +1,20 @@
 /*
  * Where the threads of a rank are in Python, as `pmrun --stacks` reads it from the process: a program of its
- * own, since how an interpreter lies in memory is the hook's knowledge. Where it cannot be read there are
- * none.
+ * own, since how an interpreter lies in memory is the hook's knowledge. Where it cannot be read, of another
+ * host, or ended, what the rank's own pmrun has read and kept beside the trace since its last call. Else there
+ * are none.
  */
 #include "base/table.h"
 #include "hang_private.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -77,15 +80,12 @@ static void read_stacks(struct hang *hang, struct hang_rank *rank, int fd)
 	(void)fclose(lines);
 }
 
-void hang_read_stacks(struct hang *hang, struct hang_rank *rank)
+static void read_now(struct hang *hang, struct hang_rank *rank)
 {
 	char program[PATH_MAX];
 	int ends[2];
 	pid_t pid;
 
-	if (rank->looked_inside || hang->over || rank->process != HANG_RUNS)
-		return;
-	rank->looked_inside = true;
 	if (!find_pmrun(program) || pipe2(ends, O_CLOEXEC) < 0)
 		return;
 	pid = start(program, rank->trace.header.pid, ends);
@@ -93,6 +93,48 @@ void hang_read_stacks(struct hang *hang, struct hang_rank *rank)
 	read_stacks(hang, rank, ends[0]);
 	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
+}
+
+/* "process PID at NS": of this process, and read since the last call of its trace? */
+static bool is_of_now(const struct hang_rank *rank, const char *line, int64_t *at_ns)
+{
+	unsigned pid;
+
+	return sscanf(line, "process %u at %" SCNd64, &pid, at_ns) == 2 && pid == rank->trace.header.pid &&
+	       *at_ns > hang_real_ns(rank, rank->standing.last_ns);
+}
+
+static void read_kept(struct hang *hang, struct hang_rank *rank)
+{
+	const size_t stem = strlen(rank->trace.path) - strlen(".pmtrace");
+	char path[PATH_MAX], *line = NULL;
+	size_t room = 0;
+	int64_t at_ns;
+	FILE *file;
+
+	if (strlen(rank->trace.path) < strlen(".pmtrace") ||
+		snprintf(path, sizeof(path), "%.*s.stacks", (int)stem, rank->trace.path) >= (int)sizeof(path))
+		return;
+	file = fopen(path, "re");
+	if (file && getline(&line, &room, file) > 0 && is_of_now(rank, line, &at_ns)) {
+		rank->stacks_ns = at_ns;
+		while (getline(&line, &room, file) > 0)
+			add_line(hang, rank, line);
+	}
+	free(line);
+	if (file)
+		(void)fclose(file);
+}
+
+void hang_read_stacks(struct hang *hang, struct hang_rank *rank)
+{
+	if (rank->looked_inside)
+		return;
+	rank->looked_inside = true;
+	if (!hang->over && rank->process == HANG_RUNS)
+		read_now(hang, rank);
+	if (rank->stack_count == 0)
+		read_kept(hang, rank);
 }
 
 const char *hang_python(const struct hang_rank *rank, uint32_t tid)

@@ -254,18 +254,30 @@ static const char *short_stack(struct hang *hang, const char *stack)
 		frames[count - FRAMES_LAST]);
 }
 
+/* What the rank's own pmrun has read; the thread whose state is the rank's may not be of Python. */
+static const char *kept_words(struct hang *hang, const struct hang_rank *rank, const char *python)
+{
+	return arena_format(&hang->arena, "was in Python at %s, as its pmrun read %s%s", short_stack(hang, python),
+		hang->over ? hang_duration(hang, (double)(rank->stacks_ns - hang_real_ns(rank, rank->standing.last_ns)))
+			   : hang_age(hang, rank->stacks_ns),
+		hang->over ? " after its last call" : " ago");
+}
+
 const char *hang_where(struct hang *hang, struct hang_rank *rank)
 {
 	const uint32_t pid = rank->trace.header.pid, tid = thread_of(rank);
-	const char *kernel, *python;
+	const bool runs = rank->process == HANG_RUNS && !hang->over;
+	const char *kernel, *python, *kept;
 
-	if (rank->process != HANG_RUNS || hang->over)
-		return NULL;
-	kernel = kernel_words(hang, pid, tid);
+	kernel = runs ? kernel_words(hang, pid, tid) : NULL;
 	hang_read_stacks(hang, rank);
 	python = hang_python(rank, tid);
 	if (!python)
 		return kernel;
+	if (rank->stacks_ns) {
+		kept = kept_words(hang, rank, python);
+		return kernel ? arena_format(&hang->arena, "%s, and %s", kernel, kept) : kept;
+	}
 	return arena_format(&hang->arena, "is in Python at %s%s%s", short_stack(hang, python),
 		kernel ? ", and " : "", kernel ? kernel : "");
 }
