@@ -228,38 +228,56 @@ static cublasStatus_t submit_ex(cublasHandle_t handle, struct gemm_job *job, con
 	return submit(handle, job, alpha, beta, scale, compute);
 }
 
-cublasStatus_t cublasSgemm_v2(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb,
-	int m, int n, int k, const float *alpha, const float *A, int lda, const float *B, int ldb,
-	const float *beta, float *C, int ldc)
-{
-	struct gemm_job job = {transa, transb, m, n, k, .a = {A, CUDA_R_32F, lda, 0},
-		.b = {B, CUDA_R_32F, ldb, 0}, .c = {C, CUDA_R_32F, ldc, 0}, .count = 1};
+/* ---- the calls for one type: a row each, of name, type in C, type, arithmetic ---- */
 
-	SG_ENTER();
-	return submit(handle, &job, alpha, beta, CUDA_R_32F, CUBLAS_COMPUTE_32F);
-}
+#define GEMM(name, real, type, arithmetic) \
+	cublasStatus_t name(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, \
+		int m, int n, int k, const real *alpha, const real *A, int lda, const real *B, int ldb, \
+		const real *beta, real *C, int ldc) \
+	{ \
+		struct gemm_job job = {transa, transb, m, n, k, .a = {A, type, lda, 0}, \
+			.b = {B, type, ldb, 0}, .c = {C, type, ldc, 0}, .count = 1}; \
+\
+		SG_ENTER(); \
+		return submit(handle, &job, alpha, beta, type, arithmetic); \
+	}
+GEMM(cublasSgemm_v2, float, CUDA_R_32F, CUBLAS_COMPUTE_32F)
+GEMM(cublasDgemm_v2, double, CUDA_R_64F, CUBLAS_COMPUTE_64F)
+GEMM(cublasHgemm, void, CUDA_R_16F, CUBLAS_COMPUTE_16F)
 
-cublasStatus_t cublasDgemm_v2(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb,
-	int m, int n, int k, const double *alpha, const double *A, int lda, const double *B, int ldb,
-	const double *beta, double *C, int ldc)
-{
-	struct gemm_job job = {transa, transb, m, n, k, .a = {A, CUDA_R_64F, lda, 0},
-		.b = {B, CUDA_R_64F, ldb, 0}, .c = {C, CUDA_R_64F, ldc, 0}, .count = 1};
+#define GEMM_BATCHED(name, real, type, arithmetic) \
+	cublasStatus_t name(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, \
+		int m, int n, int k, const real *alpha, const real *const Aarray[], int lda, \
+		const real *const Barray[], int ldb, const real *beta, real *const Carray[], int ldc, \
+		int batchCount) \
+	{ \
+		struct gemm_job job = {transa, transb, m, n, k, .a = {Aarray, type, lda, 0}, \
+			.b = {Barray, type, ldb, 0}, .c = {Carray, type, ldc, 0}, .are_arrays = true, \
+			.count = batchCount}; \
+\
+		SG_ENTER(); \
+		return submit(handle, &job, alpha, beta, type, arithmetic); \
+	}
+GEMM_BATCHED(cublasSgemmBatched, float, CUDA_R_32F, CUBLAS_COMPUTE_32F)
+GEMM_BATCHED(cublasDgemmBatched, double, CUDA_R_64F, CUBLAS_COMPUTE_64F)
 
-	SG_ENTER();
-	return submit(handle, &job, alpha, beta, CUDA_R_64F, CUBLAS_COMPUTE_64F);
-}
+#define GEMM_STRIDED(name, real, type, arithmetic) \
+	cublasStatus_t name(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, \
+		int m, int n, int k, const real *alpha, const real *A, int lda, long long int strideA, \
+		const real *B, int ldb, long long int strideB, const real *beta, real *C, int ldc, \
+		long long int strideC, int batchCount) \
+	{ \
+		struct gemm_job job = {transa, transb, m, n, k, .a = {A, type, lda, strideA}, \
+			.b = {B, type, ldb, strideB}, .c = {C, type, ldc, strideC}, .count = batchCount}; \
+\
+		SG_ENTER(); \
+		return submit(handle, &job, alpha, beta, type, arithmetic); \
+	}
+GEMM_STRIDED(cublasSgemmStridedBatched, float, CUDA_R_32F, CUBLAS_COMPUTE_32F)
+GEMM_STRIDED(cublasDgemmStridedBatched, double, CUDA_R_64F, CUBLAS_COMPUTE_64F)
+GEMM_STRIDED(cublasHgemmStridedBatched, void, CUDA_R_16F, CUBLAS_COMPUTE_16F)
 
-cublasStatus_t cublasHgemm(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m,
-	int n, int k, const void *alpha, const void *A, int lda, const void *B, int ldb, const void *beta,
-	void *C, int ldc)
-{
-	struct gemm_job job = {transa, transb, m, n, k, .a = {A, CUDA_R_16F, lda, 0},
-		.b = {B, CUDA_R_16F, ldb, 0}, .c = {C, CUDA_R_16F, ldc, 0}, .count = 1};
-
-	SG_ENTER();
-	return submit(handle, &job, alpha, beta, CUDA_R_16F, CUBLAS_COMPUTE_16F);
-}
+/* ---- the calls that are told their types ---- */
 
 cublasStatus_t cublasSgemmEx(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m,
 	int n, int k, const float *alpha, const void *A, cudaDataType Atype, int lda, const void *B,
@@ -283,68 +301,6 @@ cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t transa, cub
 	(void)algo;
 	SG_ENTER();
 	return submit_ex(handle, &job, alpha, beta, computeType);
-}
-
-cublasStatus_t cublasSgemmBatched(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb,
-	int m, int n, int k, const float *alpha, const float *const Aarray[], int lda,
-	const float *const Barray[], int ldb, const float *beta, float *const Carray[], int ldc,
-	int batchCount)
-{
-	struct gemm_job job = {transa, transb, m, n, k, .a = {Aarray, CUDA_R_32F, lda, 0},
-		.b = {Barray, CUDA_R_32F, ldb, 0}, .c = {Carray, CUDA_R_32F, ldc, 0}, .are_arrays = true,
-		.count = batchCount};
-
-	SG_ENTER();
-	return submit(handle, &job, alpha, beta, CUDA_R_32F, CUBLAS_COMPUTE_32F);
-}
-
-cublasStatus_t cublasDgemmBatched(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb,
-	int m, int n, int k, const double *alpha, const double *const Aarray[], int lda,
-	const double *const Barray[], int ldb, const double *beta, double *const Carray[], int ldc,
-	int batchCount)
-{
-	struct gemm_job job = {transa, transb, m, n, k, .a = {Aarray, CUDA_R_64F, lda, 0},
-		.b = {Barray, CUDA_R_64F, ldb, 0}, .c = {Carray, CUDA_R_64F, ldc, 0}, .are_arrays = true,
-		.count = batchCount};
-
-	SG_ENTER();
-	return submit(handle, &job, alpha, beta, CUDA_R_64F, CUBLAS_COMPUTE_64F);
-}
-
-cublasStatus_t cublasSgemmStridedBatched(cublasHandle_t handle, cublasOperation_t transa,
-	cublasOperation_t transb, int m, int n, int k, const float *alpha, const float *A, int lda,
-	long long int strideA, const float *B, int ldb, long long int strideB, const float *beta, float *C,
-	int ldc, long long int strideC, int batchCount)
-{
-	struct gemm_job job = {transa, transb, m, n, k, .a = {A, CUDA_R_32F, lda, strideA},
-		.b = {B, CUDA_R_32F, ldb, strideB}, .c = {C, CUDA_R_32F, ldc, strideC}, .count = batchCount};
-
-	SG_ENTER();
-	return submit(handle, &job, alpha, beta, CUDA_R_32F, CUBLAS_COMPUTE_32F);
-}
-
-cublasStatus_t cublasDgemmStridedBatched(cublasHandle_t handle, cublasOperation_t transa,
-	cublasOperation_t transb, int m, int n, int k, const double *alpha, const double *A, int lda,
-	long long int strideA, const double *B, int ldb, long long int strideB, const double *beta, double *C,
-	int ldc, long long int strideC, int batchCount)
-{
-	struct gemm_job job = {transa, transb, m, n, k, .a = {A, CUDA_R_64F, lda, strideA},
-		.b = {B, CUDA_R_64F, ldb, strideB}, .c = {C, CUDA_R_64F, ldc, strideC}, .count = batchCount};
-
-	SG_ENTER();
-	return submit(handle, &job, alpha, beta, CUDA_R_64F, CUBLAS_COMPUTE_64F);
-}
-
-cublasStatus_t cublasHgemmStridedBatched(cublasHandle_t handle, cublasOperation_t transa,
-	cublasOperation_t transb, int m, int n, int k, const void *alpha, const void *A, int lda,
-	long long int strideA, const void *B, int ldb, long long int strideB, const void *beta, void *C,
-	int ldc, long long int strideC, int batchCount)
-{
-	struct gemm_job job = {transa, transb, m, n, k, .a = {A, CUDA_R_16F, lda, strideA},
-		.b = {B, CUDA_R_16F, ldb, strideB}, .c = {C, CUDA_R_16F, ldc, strideC}, .count = batchCount};
-
-	SG_ENTER();
-	return submit(handle, &job, alpha, beta, CUDA_R_16F, CUBLAS_COMPUTE_16F);
 }
 
 cublasStatus_t cublasGemmBatchedEx(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb,
@@ -480,29 +436,21 @@ static cublasStatus_t submit_groups(cublasHandle_t handle, const struct groups *
 			arithmetic \
 	}
 
-cublasStatus_t cublasSgemmGroupedBatched(cublasHandle_t handle, const cublasOperation_t transa_array[],
-	const cublasOperation_t transb_array[], const int m_array[], const int n_array[], const int k_array[],
-	const float alpha_array[], const float *const Aarray[], const int lda_array[],
-	const float *const Barray[], const int ldb_array[], const float beta_array[], float *const Carray[],
-	const int ldc_array[], int group_count, const int group_size[])
-{
-	const struct groups groups = GROUPS(CUDA_R_32F, CUBLAS_COMPUTE_32F);
-
-	SG_ENTER();
-	return submit_groups(handle, &groups);
-}
-
-cublasStatus_t cublasDgemmGroupedBatched(cublasHandle_t handle, const cublasOperation_t transa_array[],
-	const cublasOperation_t transb_array[], const int m_array[], const int n_array[], const int k_array[],
-	const double alpha_array[], const double *const Aarray[], const int lda_array[],
-	const double *const Barray[], const int ldb_array[], const double beta_array[],
-	double *const Carray[], const int ldc_array[], int group_count, const int group_size[])
-{
-	const struct groups groups = GROUPS(CUDA_R_64F, CUBLAS_COMPUTE_64F);
-
-	SG_ENTER();
-	return submit_groups(handle, &groups);
-}
+#define GEMM_GROUPED(name, real, type, arithmetic) \
+	cublasStatus_t name(cublasHandle_t handle, const cublasOperation_t transa_array[], \
+		const cublasOperation_t transb_array[], const int m_array[], const int n_array[], \
+		const int k_array[], const real alpha_array[], const real *const Aarray[], \
+		const int lda_array[], const real *const Barray[], const int ldb_array[], \
+		const real beta_array[], real *const Carray[], const int ldc_array[], int group_count, \
+		const int group_size[]) \
+	{ \
+		const struct groups groups = GROUPS(type, arithmetic); \
+\
+		SG_ENTER(); \
+		return submit_groups(handle, &groups); \
+	}
+GEMM_GROUPED(cublasSgemmGroupedBatched, float, CUDA_R_32F, CUBLAS_COMPUTE_32F)
+GEMM_GROUPED(cublasDgemmGroupedBatched, double, CUDA_R_64F, CUBLAS_COMPUTE_64F)
 
 cublasStatus_t cublasGemmGroupedBatchedEx(cublasHandle_t handle, const cublasOperation_t transa_array[],
 	const cublasOperation_t transb_array[], const int m_array[], const int n_array[], const int k_array[],

@@ -78,28 +78,6 @@ cublasStatus_t cublasDestroy_v2(cublasHandle_t handle)
 	return CUBLAS_STATUS_SUCCESS;
 }
 
-cublasStatus_t cublasSetStream_v2(cublasHandle_t handle, cudaStream_t streamId)
-{
-	SG_ENTER();
-	if (handle == NULL)
-		return CUBLAS_STATUS_NOT_INITIALIZED;
-	if (sg_stream_device(streamId) < 0)
-		return CUBLAS_STATUS_INVALID_VALUE;
-	handle->stream = streamId;
-	return CUBLAS_STATUS_SUCCESS;
-}
-
-cublasStatus_t cublasGetStream_v2(cublasHandle_t handle, cudaStream_t *streamId)
-{
-	SG_ENTER();
-	if (handle == NULL)
-		return CUBLAS_STATUS_NOT_INITIALIZED;
-	if (streamId == NULL)
-		return CUBLAS_STATUS_INVALID_VALUE;
-	*streamId = handle->stream;
-	return CUBLAS_STATUS_SUCCESS;
-}
-
 cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t handle, void *workspace, size_t workspaceSizeInBytes)
 {
 	SG_ENTER();
@@ -112,60 +90,38 @@ cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t handle, void *workspace, siz
 	return CUBLAS_STATUS_SUCCESS;
 }
 
-cublasStatus_t cublasSetPointerMode_v2(cublasHandle_t handle, cublasPointerMode_t mode)
-{
-	SG_ENTER();
-	if (handle == NULL)
-		return CUBLAS_STATUS_NOT_INITIALIZED;
-	if (mode != CUBLAS_POINTER_MODE_HOST && mode != CUBLAS_POINTER_MODE_DEVICE)
-		return CUBLAS_STATUS_INVALID_VALUE;
-	handle->pointer_mode = mode;
-	return CUBLAS_STATUS_SUCCESS;
-}
-
-cublasStatus_t cublasGetPointerMode_v2(cublasHandle_t handle, cublasPointerMode_t *mode)
-{
-	SG_ENTER();
-	if (handle == NULL)
-		return CUBLAS_STATUS_NOT_INITIALIZED;
-	if (mode == NULL)
-		return CUBLAS_STATUS_INVALID_VALUE;
-	*mode = handle->pointer_mode;
-	return CUBLAS_STATUS_SUCCESS;
-}
-
-cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode)
-{
-	SG_ENTER();
-	if (handle == NULL)
-		return CUBLAS_STATUS_NOT_INITIALIZED;
-	if ((int)mode < 0 || (int)mode > 31)
-		return CUBLAS_STATUS_INVALID_VALUE;
-	handle->math = mode;
-	return CUBLAS_STATUS_SUCCESS;
-}
-
-cublasStatus_t cublasGetMathMode(cublasHandle_t handle, cublasMath_t *mode)
-{
-	SG_ENTER();
-	if (handle == NULL)
-		return CUBLAS_STATUS_NOT_INITIALIZED;
-	if (mode == NULL)
-		return CUBLAS_STATUS_INVALID_VALUE;
-	*mode = handle->math;
-	return CUBLAS_STATUS_SUCCESS;
-}
-
-cublasStatus_t cublasSetAtomicsMode(cublasHandle_t handle, cublasAtomicsMode_t mode)
-{
-	SG_ENTER();
-	if (handle == NULL)
-		return CUBLAS_STATUS_NOT_INITIALIZED;
-	if (mode != CUBLAS_ATOMICS_NOT_ALLOWED && mode != CUBLAS_ATOMICS_ALLOWED)
-		return CUBLAS_STATUS_INVALID_VALUE;
-	handle->atomics = mode;
-	return CUBLAS_STATUS_SUCCESS;
-}
+/* What a handle is set to, and is asked for: a row of name, type, field and, to set, what is allowed. */
+#define SETTER(name, type, field, allowed) \
+	cublasStatus_t name(cublasHandle_t handle, type mode) \
+	{ \
+		SG_ENTER(); \
+		if (handle == NULL) \
+			return CUBLAS_STATUS_NOT_INITIALIZED; \
+		if (!(allowed)) \
+			return CUBLAS_STATUS_INVALID_VALUE; \
+		handle->field = mode; \
+		return CUBLAS_STATUS_SUCCESS; \
+	}
+#define GETTER(name, type, field) \
+	cublasStatus_t name(cublasHandle_t handle, type *to) \
+	{ \
+		SG_ENTER(); \
+		if (handle == NULL) \
+			return CUBLAS_STATUS_NOT_INITIALIZED; \
+		if (to == NULL) \
+			return CUBLAS_STATUS_INVALID_VALUE; \
+		*to = handle->field; \
+		return CUBLAS_STATUS_SUCCESS; \
+	}
+SETTER(cublasSetStream_v2, cudaStream_t, stream, sg_stream_device(mode) >= 0)
+GETTER(cublasGetStream_v2, cudaStream_t, stream)
+SETTER(cublasSetPointerMode_v2, cublasPointerMode_t, pointer_mode,
+	mode == CUBLAS_POINTER_MODE_HOST || mode == CUBLAS_POINTER_MODE_DEVICE)
+GETTER(cublasGetPointerMode_v2, cublasPointerMode_t, pointer_mode)
+SETTER(cublasSetMathMode, cublasMath_t, math, (int)mode >= 0 && (int)mode <= 31)
+GETTER(cublasGetMathMode, cublasMath_t, math)
+SETTER(cublasSetAtomicsMode, cublasAtomicsMode_t, atomics,
+	mode == CUBLAS_ATOMICS_NOT_ALLOWED || mode == CUBLAS_ATOMICS_ALLOWED)
 
 cublasStatus_t cublasGetVersion_v2(cublasHandle_t handle, int *version)
 {

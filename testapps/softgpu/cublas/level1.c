@@ -149,22 +149,23 @@ static void run_amin(void *arg)
 	*(int *)job->result = none ? 0 : (int)sg_blas.cblas_isamin(job->n, job->x, job->inc_x) + 1;
 }
 
-/* What an operation does, and how its flops and the elements it reads and writes go with the length. */
+/* What an operation does, what it is given beside x, and how its flops and the elements it reads and writes
+ * go with the length. */
 struct operation {
 	sg_work *run;
 	int flops, elements;
-	bool finds_index;
+	bool has_alpha, has_y, finds_index;
 };
 
-static const struct operation axpy = {run_axpy, 2, 3, false};
-static const struct operation scal = {run_scal, 1, 2, false};
-static const struct operation copy = {run_copy, 0, 2, false};
-static const struct operation swap = {run_swap, 0, 4, false};
-static const struct operation dot = {run_dot, 2, 2, false};
-static const struct operation nrm2 = {run_nrm2, 2, 1, false};
-static const struct operation asum = {run_asum, 1, 1, false};
-static const struct operation amax = {run_amax, 1, 1, true};
-static const struct operation amin = {run_amin, 1, 1, true};
+static const struct operation axpy = {run_axpy, 2, 3, .has_alpha = true, .has_y = true};
+static const struct operation scal = {run_scal, 1, 2, .has_alpha = true};
+static const struct operation copy = {run_copy, 0, 2, .has_y = true};
+static const struct operation swap = {run_swap, 0, 4, .has_y = true};
+static const struct operation dot = {run_dot, 2, 2, .has_y = true};
+static const struct operation nrm2 = {run_nrm2, 2, 1};
+static const struct operation asum = {run_asum, 1, 1};
+static const struct operation amax = {run_amax, 1, 1, .finds_index = true};
+static const struct operation amin = {run_amin, 1, 1, .finds_index = true};
 
 static struct sg_cost cost_of(const struct vector_job *job, const struct operation *operation)
 {
@@ -173,7 +174,12 @@ static struct sg_cost cost_of(const struct vector_job *job, const struct operati
 	return sg_cost_vector(job->type, operation->flops * n, operation->elements * n);
 }
 
-/* For operations that write a vector; alpha NULL: there is none. Nothing to do for no elements. */
+static bool lacks_y(const struct vector_job *job, const struct operation *operation)
+{
+	return operation->has_y && job->n > 0 && job->y == NULL;
+}
+
+/* For operations that write a vector. Nothing to do for no elements. */
 static cublasStatus_t submit(cublasHandle_t handle, const struct operation *operation, struct vector_job *job,
 	const void *alpha, cudaDataType alpha_type)
 {
@@ -181,11 +187,13 @@ static cublasStatus_t submit(cublasHandle_t handle, const struct operation *oper
 
 	if (handle == NULL)
 		return CUBLAS_STATUS_NOT_INITIALIZED;
+	if ((operation->has_alpha && alpha == NULL) || lacks_y(job, operation))
+		return CUBLAS_STATUS_INVALID_VALUE;
 	if (job->n <= 0)
 		return CUBLAS_STATUS_SUCCESS;
 	if (job->x == NULL && job->x_out == NULL)
 		return CUBLAS_STATUS_INVALID_VALUE;
-	if (alpha != NULL)
+	if (operation->has_alpha)
 		job->alpha = sg_scalar_take(handle, alpha, alpha_type);
 	return sg_cublas_submit(handle, &cost, operation->run, job, sizeof(*job));
 }
@@ -199,7 +207,7 @@ static cublasStatus_t submit_result(
 
 	if (handle == NULL)
 		return CUBLAS_STATUS_NOT_INITIALIZED;
-	if (job->result == NULL || (job->n > 0 && job->x == NULL))
+	if (lacks_y(job, operation) || job->result == NULL || (job->n > 0 && job->x == NULL))
 		return CUBLAS_STATUS_INVALID_VALUE;
 	return sg_cublas_submit_result(handle, &cost, operation->run, job, sizeof(*job), job->result,
 		operation->finds_index ? (const void *)&first : &zero,
@@ -214,27 +222,103 @@ static bool types_are_supported(cudaDataType vector, cudaDataType execution)
 	return sg_real_bytes(vector) > 1 && execution == CUDA_R_32F;
 }
 
-cublasStatus_t cublasSaxpy_v2(
-	cublasHandle_t handle, int n, const float *alpha, const float *x, int incx, float *y, int incy)
+/* y is only read by a dot product. */
+static void *unconst(const void *data)
 {
-	struct vector_job job = {.n = n, .type = CUDA_R_32F, .x = x, .inc_x = incx, .y = y, .inc_y = incy};
-
-	SG_ENTER();
-	if (handle != NULL && (alpha == NULL || (n > 0 && y == NULL)))
-		return CUBLAS_STATUS_INVALID_VALUE;
-	return submit(handle, &axpy, &job, alpha, CUDA_R_32F);
+	return (void *)(uintptr_t)data;
 }
 
-cublasStatus_t cublasDaxpy_v2(
-	cublasHandle_t handle, int n, const double *alpha, const double *x, int incx, double *y, int incy)
-{
-	struct vector_job job = {.n = n, .type = CUDA_R_64F, .x = x, .inc_x = incx, .y = y, .inc_y = incy};
+/* ---- the calls for float and double: a row each, of name, type in C, type ---- */
 
-	SG_ENTER();
-	if (handle != NULL && (alpha == NULL || (n > 0 && y == NULL)))
-		return CUBLAS_STATUS_INVALID_VALUE;
-	return submit(handle, &axpy, &job, alpha, CUDA_R_64F);
-}
+#define AXPY(name, real, real_type) \
+	cublasStatus_t name( \
+		cublasHandle_t handle, int n, const real *alpha, const real *x, int incx, real *y, int incy) \
+	{ \
+		struct vector_job job = { \
+			.n = n, .type = real_type, .x = x, .inc_x = incx, .y = y, .inc_y = incy}; \
+\
+		SG_ENTER(); \
+		return submit(handle, &axpy, &job, alpha, real_type); \
+	}
+AXPY(cublasSaxpy_v2, float, CUDA_R_32F)
+AXPY(cublasDaxpy_v2, double, CUDA_R_64F)
+
+#define SCAL(name, real, real_type) \
+	cublasStatus_t name(cublasHandle_t handle, int n, const real *alpha, real *x, int incx) \
+	{ \
+		struct vector_job job = {.n = n, .type = real_type, .x = x, .x_out = x, .inc_x = incx}; \
+\
+		SG_ENTER(); \
+		return submit(handle, &scal, &job, alpha, real_type); \
+	}
+SCAL(cublasSscal_v2, float, CUDA_R_32F)
+SCAL(cublasDscal_v2, double, CUDA_R_64F)
+
+#define COPY(name, real, real_type) \
+	cublasStatus_t name(cublasHandle_t handle, int n, const real *x, int incx, real *y, int incy) \
+	{ \
+		struct vector_job job = { \
+			.n = n, .type = real_type, .x = x, .inc_x = incx, .y = y, .inc_y = incy}; \
+\
+		SG_ENTER(); \
+		return submit(handle, &copy, &job, NULL, real_type); \
+	}
+COPY(cublasScopy_v2, float, CUDA_R_32F)
+COPY(cublasDcopy_v2, double, CUDA_R_64F)
+
+#define SWAP(name, real, real_type) \
+	cublasStatus_t name(cublasHandle_t handle, int n, real *x, int incx, real *y, int incy) \
+	{ \
+		struct vector_job job = { \
+			.n = n, .type = real_type, .x_out = x, .inc_x = incx, .y = y, .inc_y = incy}; \
+\
+		SG_ENTER(); \
+		return submit(handle, &swap, &job, NULL, real_type); \
+	}
+SWAP(cublasSswap_v2, float, CUDA_R_32F)
+SWAP(cublasDswap_v2, double, CUDA_R_64F)
+
+#define DOT(name, real, real_type) \
+	cublasStatus_t name(cublasHandle_t handle, int n, const real *x, int incx, const real *y, int incy, \
+		real *result) \
+	{ \
+		const struct vector_job job = {.n = n, \
+			.type = real_type, \
+			.x = x, \
+			.inc_x = incx, \
+			.y = unconst(y), \
+			.inc_y = incy, \
+			.result = result, \
+			.result_type = real_type}; \
+\
+		SG_ENTER(); \
+		return submit_result(handle, &dot, &job); \
+	}
+DOT(cublasSdot_v2, float, CUDA_R_32F)
+DOT(cublasDdot_v2, double, CUDA_R_64F)
+
+/* One vector in, one number out: of the vector's type, or an index. */
+#define REDUCE(name, operation, real, real_type, found) \
+	cublasStatus_t name(cublasHandle_t handle, int n, const real *x, int incx, found *result) \
+	{ \
+		const struct vector_job job = {.n = n, \
+			.type = real_type, \
+			.x = x, \
+			.inc_x = incx, \
+			.result = result, \
+			.result_type = real_type}; \
+\
+		SG_ENTER(); \
+		return submit_result(handle, &(operation), &job); \
+	}
+REDUCE(cublasSnrm2_v2, nrm2, float, CUDA_R_32F, float)
+REDUCE(cublasDnrm2_v2, nrm2, double, CUDA_R_64F, double)
+REDUCE(cublasSasum_v2, asum, float, CUDA_R_32F, float)
+REDUCE(cublasDasum_v2, asum, double, CUDA_R_64F, double)
+REDUCE(cublasIsamax_v2, amax, float, CUDA_R_32F, int)
+REDUCE(cublasIsamin_v2, amin, float, CUDA_R_32F, int)
+
+/* ---- the calls for any type ---- */
 
 cublasStatus_t cublasAxpyEx(cublasHandle_t handle, int n, const void *alpha, cudaDataType alphaType,
 	const void *x, cudaDataType xType, int incx, void *y, cudaDataType yType, int incy,
@@ -248,29 +332,7 @@ cublasStatus_t cublasAxpyEx(cublasHandle_t handle, int n, const void *alpha, cud
 	if (xType != yType || !types_are_supported(xType, executiontype) ||
 		(alphaType != executiontype && alphaType != xType))
 		return CUBLAS_STATUS_NOT_SUPPORTED;
-	if (alpha == NULL || (n > 0 && y == NULL))
-		return CUBLAS_STATUS_INVALID_VALUE;
 	return submit(handle, &axpy, &job, alpha, alphaType);
-}
-
-cublasStatus_t cublasSscal_v2(cublasHandle_t handle, int n, const float *alpha, float *x, int incx)
-{
-	struct vector_job job = {.n = n, .type = CUDA_R_32F, .x = x, .x_out = x, .inc_x = incx};
-
-	SG_ENTER();
-	if (handle != NULL && alpha == NULL)
-		return CUBLAS_STATUS_INVALID_VALUE;
-	return submit(handle, &scal, &job, alpha, CUDA_R_32F);
-}
-
-cublasStatus_t cublasDscal_v2(cublasHandle_t handle, int n, const double *alpha, double *x, int incx)
-{
-	struct vector_job job = {.n = n, .type = CUDA_R_64F, .x = x, .x_out = x, .inc_x = incx};
-
-	SG_ENTER();
-	if (handle != NULL && alpha == NULL)
-		return CUBLAS_STATUS_INVALID_VALUE;
-	return submit(handle, &scal, &job, alpha, CUDA_R_64F);
 }
 
 cublasStatus_t cublasScalEx(cublasHandle_t handle, int n, const void *alpha, cudaDataType alphaType, void *x,
@@ -283,93 +345,7 @@ cublasStatus_t cublasScalEx(cublasHandle_t handle, int n, const void *alpha, cud
 		return CUBLAS_STATUS_NOT_INITIALIZED;
 	if (!types_are_supported(xType, executionType) || (alphaType != executionType && alphaType != xType))
 		return CUBLAS_STATUS_NOT_SUPPORTED;
-	if (alpha == NULL)
-		return CUBLAS_STATUS_INVALID_VALUE;
 	return submit(handle, &scal, &job, alpha, alphaType);
-}
-
-cublasStatus_t cublasScopy_v2(cublasHandle_t handle, int n, const float *x, int incx, float *y, int incy)
-{
-	struct vector_job job = {.n = n, .type = CUDA_R_32F, .x = x, .inc_x = incx, .y = y, .inc_y = incy};
-
-	SG_ENTER();
-	if (handle != NULL && n > 0 && y == NULL)
-		return CUBLAS_STATUS_INVALID_VALUE;
-	return submit(handle, &copy, &job, NULL, CUDA_R_32F);
-}
-
-cublasStatus_t cublasDcopy_v2(cublasHandle_t handle, int n, const double *x, int incx, double *y, int incy)
-{
-	struct vector_job job = {.n = n, .type = CUDA_R_64F, .x = x, .inc_x = incx, .y = y, .inc_y = incy};
-
-	SG_ENTER();
-	if (handle != NULL && n > 0 && y == NULL)
-		return CUBLAS_STATUS_INVALID_VALUE;
-	return submit(handle, &copy, &job, NULL, CUDA_R_64F);
-}
-
-cublasStatus_t cublasSswap_v2(cublasHandle_t handle, int n, float *x, int incx, float *y, int incy)
-{
-	struct vector_job job = {
-		.n = n, .type = CUDA_R_32F, .x_out = x, .inc_x = incx, .y = y, .inc_y = incy};
-
-	SG_ENTER();
-	if (handle != NULL && n > 0 && y == NULL)
-		return CUBLAS_STATUS_INVALID_VALUE;
-	return submit(handle, &swap, &job, NULL, CUDA_R_32F);
-}
-
-cublasStatus_t cublasDswap_v2(cublasHandle_t handle, int n, double *x, int incx, double *y, int incy)
-{
-	struct vector_job job = {
-		.n = n, .type = CUDA_R_64F, .x_out = x, .inc_x = incx, .y = y, .inc_y = incy};
-
-	SG_ENTER();
-	if (handle != NULL && n > 0 && y == NULL)
-		return CUBLAS_STATUS_INVALID_VALUE;
-	return submit(handle, &swap, &job, NULL, CUDA_R_64F);
-}
-
-/* y is only read by a dot product. */
-static void *unconst(const void *data)
-{
-	return (void *)(uintptr_t)data;
-}
-
-cublasStatus_t cublasSdot_v2(
-	cublasHandle_t handle, int n, const float *x, int incx, const float *y, int incy, float *result)
-{
-	const struct vector_job job = {.n = n,
-		.type = CUDA_R_32F,
-		.x = x,
-		.inc_x = incx,
-		.y = unconst(y),
-		.inc_y = incy,
-		.result = result,
-		.result_type = CUDA_R_32F};
-
-	SG_ENTER();
-	if (handle != NULL && n > 0 && y == NULL)
-		return CUBLAS_STATUS_INVALID_VALUE;
-	return submit_result(handle, &dot, &job);
-}
-
-cublasStatus_t cublasDdot_v2(
-	cublasHandle_t handle, int n, const double *x, int incx, const double *y, int incy, double *result)
-{
-	const struct vector_job job = {.n = n,
-		.type = CUDA_R_64F,
-		.x = x,
-		.inc_x = incx,
-		.y = unconst(y),
-		.inc_y = incy,
-		.result = result,
-		.result_type = CUDA_R_64F};
-
-	SG_ENTER();
-	if (handle != NULL && n > 0 && y == NULL)
-		return CUBLAS_STATUS_INVALID_VALUE;
-	return submit_result(handle, &dot, &job);
 }
 
 cublasStatus_t cublasDotEx(cublasHandle_t handle, int n, const void *x, cudaDataType xType, int incx,
@@ -390,35 +366,7 @@ cublasStatus_t cublasDotEx(cublasHandle_t handle, int n, const void *x, cudaData
 		return CUBLAS_STATUS_NOT_INITIALIZED;
 	if (xType != yType || resultType != xType || !types_are_supported(xType, executionType))
 		return CUBLAS_STATUS_NOT_SUPPORTED;
-	if (n > 0 && y == NULL)
-		return CUBLAS_STATUS_INVALID_VALUE;
 	return submit_result(handle, &dot, &job);
-}
-
-cublasStatus_t cublasSnrm2_v2(cublasHandle_t handle, int n, const float *x, int incx, float *result)
-{
-	const struct vector_job job = {.n = n,
-		.type = CUDA_R_32F,
-		.x = x,
-		.inc_x = incx,
-		.result = result,
-		.result_type = CUDA_R_32F};
-
-	SG_ENTER();
-	return submit_result(handle, &nrm2, &job);
-}
-
-cublasStatus_t cublasDnrm2_v2(cublasHandle_t handle, int n, const double *x, int incx, double *result)
-{
-	const struct vector_job job = {.n = n,
-		.type = CUDA_R_64F,
-		.x = x,
-		.inc_x = incx,
-		.result = result,
-		.result_type = CUDA_R_64F};
-
-	SG_ENTER();
-	return submit_result(handle, &nrm2, &job);
 }
 
 cublasStatus_t cublasNrm2Ex(cublasHandle_t handle, int n, const void *x, cudaDataType xType, int incx,
@@ -433,46 +381,4 @@ cublasStatus_t cublasNrm2Ex(cublasHandle_t handle, int n, const void *x, cudaDat
 	if (resultType != xType || !types_are_supported(xType, executionType))
 		return CUBLAS_STATUS_NOT_SUPPORTED;
 	return submit_result(handle, &nrm2, &job);
-}
-
-cublasStatus_t cublasSasum_v2(cublasHandle_t handle, int n, const float *x, int incx, float *result)
-{
-	const struct vector_job job = {.n = n,
-		.type = CUDA_R_32F,
-		.x = x,
-		.inc_x = incx,
-		.result = result,
-		.result_type = CUDA_R_32F};
-
-	SG_ENTER();
-	return submit_result(handle, &asum, &job);
-}
-
-cublasStatus_t cublasDasum_v2(cublasHandle_t handle, int n, const double *x, int incx, double *result)
-{
-	const struct vector_job job = {.n = n,
-		.type = CUDA_R_64F,
-		.x = x,
-		.inc_x = incx,
-		.result = result,
-		.result_type = CUDA_R_64F};
-
-	SG_ENTER();
-	return submit_result(handle, &asum, &job);
-}
-
-cublasStatus_t cublasIsamax_v2(cublasHandle_t handle, int n, const float *x, int incx, int *result)
-{
-	const struct vector_job job = {.n = n, .type = CUDA_R_32F, .x = x, .inc_x = incx, .result = result};
-
-	SG_ENTER();
-	return submit_result(handle, &amax, &job);
-}
-
-cublasStatus_t cublasIsamin_v2(cublasHandle_t handle, int n, const float *x, int incx, int *result)
-{
-	const struct vector_job job = {.n = n, .type = CUDA_R_32F, .x = x, .inc_x = incx, .result = result};
-
-	SG_ENTER();
-	return submit_result(handle, &amin, &job);
 }

@@ -184,101 +184,71 @@ static cublasStatus_t submit_geam(
 	return sg_cublas_submit(handle, &cost, run_geam, job, sizeof(*job));
 }
 
-cublasStatus_t cublasSgemv_v2(cublasHandle_t handle, cublasOperation_t trans, int m, int n,
-	const float *alpha, const float *A, int lda, const float *x, int incx, const float *beta, float *y,
-	int incy)
-{
-	struct matrix_job job = {
-		.op_a = trans, .m = m, .n = n, .a = A, .lda = lda, .b = x, .ldb = incx, .c = y, .ldc = incy};
+/* ---- the calls for float and double: a row each, of name, type in C, whether it is double ---- */
 
-	SG_ENTER();
-	return submit_gemv(handle, &job, alpha, beta);
-}
+#define GEMV(name, real, doubles) \
+	cublasStatus_t name(cublasHandle_t handle, cublasOperation_t trans, int m, int n, const real *alpha, \
+		const real *A, int lda, const real *x, int incx, const real *beta, real *y, int incy) \
+	{ \
+		struct matrix_job job = {.op_a = trans, \
+			.m = m, \
+			.n = n, \
+			.a = A, \
+			.lda = lda, \
+			.b = x, \
+			.ldb = incx, \
+			.c = y, \
+			.ldc = incy, \
+			.is_double = (doubles)}; \
+\
+		SG_ENTER(); \
+		return submit_gemv(handle, &job, alpha, beta); \
+	}
+GEMV(cublasSgemv_v2, float, false)
+GEMV(cublasDgemv_v2, double, true)
 
-cublasStatus_t cublasDgemv_v2(cublasHandle_t handle, cublasOperation_t trans, int m, int n,
-	const double *alpha, const double *A, int lda, const double *x, int incx, const double *beta,
-	double *y, int incy)
-{
-	struct matrix_job job = {.op_a = trans,
-		.m = m,
-		.n = n,
-		.a = A,
-		.lda = lda,
-		.b = x,
-		.ldb = incx,
-		.c = y,
-		.ldc = incy,
-		.is_double = true};
+#define GER(name, real, doubles) \
+	cublasStatus_t name(cublasHandle_t handle, int m, int n, const real *alpha, const real *x, int incx, \
+		const real *y, int incy, real *A, int lda) \
+	{ \
+		struct matrix_job job = {.m = m, \
+			.n = n, \
+			.b = x, \
+			.ldb = incx, \
+			.y = y, \
+			.inc_y = incy, \
+			.c = A, \
+			.ldc = lda, \
+			.is_double = (doubles)}; \
+\
+		SG_ENTER(); \
+		return submit_ger(handle, &job, alpha); \
+	}
+GER(cublasSger_v2, float, false)
+GER(cublasDger_v2, double, true)
 
-	SG_ENTER();
-	return submit_gemv(handle, &job, alpha, beta);
-}
-
-cublasStatus_t cublasSger_v2(cublasHandle_t handle, int m, int n, const float *alpha, const float *x,
-	int incx, const float *y, int incy, float *A, int lda)
-{
-	struct matrix_job job = {
-		.m = m, .n = n, .b = x, .ldb = incx, .y = y, .inc_y = incy, .c = A, .ldc = lda};
-
-	SG_ENTER();
-	return submit_ger(handle, &job, alpha);
-}
-
-cublasStatus_t cublasDger_v2(cublasHandle_t handle, int m, int n, const double *alpha, const double *x,
-	int incx, const double *y, int incy, double *A, int lda)
-{
-	struct matrix_job job = {.m = m,
-		.n = n,
-		.b = x,
-		.ldb = incx,
-		.y = y,
-		.inc_y = incy,
-		.c = A,
-		.ldc = lda,
-		.is_double = true};
-
-	SG_ENTER();
-	return submit_ger(handle, &job, alpha);
-}
-
-cublasStatus_t cublasSgeam(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m,
-	int n, const float *alpha, const float *A, int lda, const float *beta, const float *B, int ldb,
-	float *C, int ldc)
-{
-	struct matrix_job job = {.op_a = transa,
-		.op_b = transb,
-		.m = m,
-		.n = n,
-		.a = A,
-		.lda = lda,
-		.b = B,
-		.ldb = ldb,
-		.c = C,
-		.ldc = ldc};
-
-	SG_ENTER();
-	return submit_geam(handle, &job, alpha, beta);
-}
-
-cublasStatus_t cublasDgeam(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, int m,
-	int n, const double *alpha, const double *A, int lda, const double *beta, const double *B, int ldb,
-	double *C, int ldc)
-{
-	struct matrix_job job = {.op_a = transa,
-		.op_b = transb,
-		.m = m,
-		.n = n,
-		.a = A,
-		.lda = lda,
-		.b = B,
-		.ldb = ldb,
-		.c = C,
-		.ldc = ldc,
-		.is_double = true};
-
-	SG_ENTER();
-	return submit_geam(handle, &job, alpha, beta);
-}
+#define GEAM(name, real, doubles) \
+	cublasStatus_t name(cublasHandle_t handle, cublasOperation_t transa, cublasOperation_t transb, \
+		int m, int n, const real *alpha, const real *A, int lda, const real *beta, const real *B, \
+		int ldb, real *C, int ldc) \
+	{ \
+		struct matrix_job job = {.op_a = transa, \
+			.op_b = transb, \
+			.m = m, \
+			.n = n, \
+			.a = A, \
+			.lda = lda, \
+			.b = B, \
+			.ldb = ldb, \
+			.c = C, \
+			.ldc = ldc, \
+			.is_double = (doubles)}; \
+\
+		SG_ENTER(); \
+		return submit_geam(handle, &job, alpha, beta); \
+	}
+GEAM(cublasSgeam, float, false)
+GEAM(cublasDgeam, double, true)
 
 cublasStatus_t cublasSdgmm(cublasHandle_t handle, cublasSideMode_t mode, int m, int n, const float *A,
 	int lda, const float *x, int incx, float *C, int ldc)
