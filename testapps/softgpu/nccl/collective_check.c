@@ -75,182 +75,98 @@ static ncclResult_t check(struct ncclComm *comm, struct nccl_task *task)
 	return ncclSuccess;
 }
 
-static ncclResult_t take(ncclComm_t handle, struct nccl_task *task)
+/* op: ncclSum where nothing is reduced; peer: root or the other side, 0 where there is none. */
+static ncclResult_t take(ncclComm_t handle, cudaStream_t stream, enum nccl_kind kind, const void *send,
+	void *recv, size_t count, ncclDataType_t type, ncclRedOp_t op, int peer)
 {
-	struct ncclComm *comm = nccl_comm_of(handle);
-	ncclResult_t result = check(comm, task);
+	struct nccl_task task = {nccl_comm_of(handle), stream, kind, peer, send, recv, count, type, op};
+	ncclResult_t result = check(task.comm, &task);
 
-	task->comm = comm;
-	if (result == ncclSuccess && task->kind < NCCL_SEND && task->count > 0 && nccl_moves(task))
-		result = nccl_segment_reserve_slots(&comm->segment);
+	if (result == ncclSuccess && kind < NCCL_SEND && count > 0 && nccl_moves(&task))
+		result = nccl_segment_reserve_slots(&task.comm->segment);
 	if (result != ncclSuccess)
 		return nccl_group_error(result);
 	/* Nothing to move is nothing to do, on every rank; only messages have a place even when empty. */
-	if (task->count == 0 && task->kind < NCCL_SEND)
+	if (count == 0 && kind < NCCL_SEND)
 		return ncclSuccess;
-	return nccl_group_add(task);
+	return nccl_group_add(&task);
 }
 
 ncclResult_t ncclAllReduce(const void *sendbuff, void *recvbuff, size_t count, ncclDataType_t datatype,
 	ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream)
 {
-	struct nccl_task task = {.stream = stream,
-		.kind = NCCL_ALL_REDUCE,
-		.send = sendbuff,
-		.recv = recvbuff,
-		.count = count,
-		.type = datatype,
-		.op = op};
-
 	NCCL_ENTER_GROUPED(ncclInternalError);
-	return take(comm, &task);
+	return take(comm, stream, NCCL_ALL_REDUCE, sendbuff, recvbuff, count, datatype, op, 0);
 }
 
 ncclResult_t ncclReduce(const void *sendbuff, void *recvbuff, size_t count, ncclDataType_t datatype,
 	ncclRedOp_t op, int root, ncclComm_t comm, cudaStream_t stream)
 {
-	struct nccl_task task = {.stream = stream,
-		.kind = NCCL_REDUCE,
-		.peer = root,
-		.send = sendbuff,
-		.recv = recvbuff,
-		.count = count,
-		.type = datatype,
-		.op = op};
-
 	NCCL_ENTER_GROUPED(ncclInternalError);
-	return take(comm, &task);
+	return take(comm, stream, NCCL_REDUCE, sendbuff, recvbuff, count, datatype, op, root);
 }
 
 ncclResult_t ncclBroadcast(const void *sendbuff, void *recvbuff, size_t count, ncclDataType_t datatype,
 	int root, ncclComm_t comm, cudaStream_t stream)
 {
-	struct nccl_task task = {.stream = stream,
-		.kind = NCCL_BROADCAST,
-		.peer = root,
-		.send = sendbuff,
-		.recv = recvbuff,
-		.count = count,
-		.type = datatype};
-
 	NCCL_ENTER_GROUPED(ncclInternalError);
-	return take(comm, &task);
+	return take(comm, stream, NCCL_BROADCAST, sendbuff, recvbuff, count, datatype, ncclSum, root);
 }
 
 ncclResult_t ncclBcast(
 	void *buff, size_t count, ncclDataType_t datatype, int root, ncclComm_t comm, cudaStream_t stream)
 {
-	struct nccl_task task = {.stream = stream,
-		.kind = NCCL_BROADCAST,
-		.peer = root,
-		.send = buff,
-		.recv = buff,
-		.count = count,
-		.type = datatype};
-
 	NCCL_ENTER_GROUPED(ncclInternalError);
-	return take(comm, &task);
+	return take(comm, stream, NCCL_BROADCAST, buff, buff, count, datatype, ncclSum, root);
 }
 
 ncclResult_t ncclAllGather(const void *sendbuff, void *recvbuff, size_t sendcount, ncclDataType_t datatype,
 	ncclComm_t comm, cudaStream_t stream)
 {
-	struct nccl_task task = {.stream = stream,
-		.kind = NCCL_ALL_GATHER,
-		.send = sendbuff,
-		.recv = recvbuff,
-		.count = sendcount,
-		.type = datatype};
-
 	NCCL_ENTER_GROUPED(ncclInternalError);
-	return take(comm, &task);
+	return take(comm, stream, NCCL_ALL_GATHER, sendbuff, recvbuff, sendcount, datatype, ncclSum, 0);
 }
 
 ncclResult_t ncclReduceScatter(const void *sendbuff, void *recvbuff, size_t recvcount,
 	ncclDataType_t datatype, ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream)
 {
-	struct nccl_task task = {.stream = stream,
-		.kind = NCCL_REDUCE_SCATTER,
-		.send = sendbuff,
-		.recv = recvbuff,
-		.count = recvcount,
-		.type = datatype,
-		.op = op};
-
 	NCCL_ENTER_GROUPED(ncclInternalError);
-	return take(comm, &task);
+	return take(comm, stream, NCCL_REDUCE_SCATTER, sendbuff, recvbuff, recvcount, datatype, op, 0);
 }
 
 ncclResult_t ncclAlltoAll(const void *sendbuff, void *recvbuff, size_t count, ncclDataType_t datatype,
 	ncclComm_t comm, cudaStream_t stream)
 {
-	struct nccl_task task = {.stream = stream,
-		.kind = NCCL_ALL_TO_ALL,
-		.send = sendbuff,
-		.recv = recvbuff,
-		.count = count,
-		.type = datatype};
-
 	NCCL_ENTER_GROUPED(ncclInternalError);
-	return take(comm, &task);
+	return take(comm, stream, NCCL_ALL_TO_ALL, sendbuff, recvbuff, count, datatype, ncclSum, 0);
 }
 
 ncclResult_t ncclGather(const void *sendbuff, void *recvbuff, size_t count, ncclDataType_t datatype, int root,
 	ncclComm_t comm, cudaStream_t stream)
 {
-	struct nccl_task task = {.stream = stream,
-		.kind = NCCL_GATHER,
-		.peer = root,
-		.send = sendbuff,
-		.recv = recvbuff,
-		.count = count,
-		.type = datatype};
-
 	NCCL_ENTER_GROUPED(ncclInternalError);
-	return take(comm, &task);
+	return take(comm, stream, NCCL_GATHER, sendbuff, recvbuff, count, datatype, ncclSum, root);
 }
 
 ncclResult_t ncclScatter(const void *sendbuff, void *recvbuff, size_t count, ncclDataType_t datatype,
 	int root, ncclComm_t comm, cudaStream_t stream)
 {
-	struct nccl_task task = {.stream = stream,
-		.kind = NCCL_SCATTER,
-		.peer = root,
-		.send = sendbuff,
-		.recv = recvbuff,
-		.count = count,
-		.type = datatype};
-
 	NCCL_ENTER_GROUPED(ncclInternalError);
-	return take(comm, &task);
+	return take(comm, stream, NCCL_SCATTER, sendbuff, recvbuff, count, datatype, ncclSum, root);
 }
 
 ncclResult_t ncclSend(const void *sendbuff, size_t count, ncclDataType_t datatype, int peer, ncclComm_t comm,
 	cudaStream_t stream)
 {
-	struct nccl_task task = {.stream = stream,
-		.kind = NCCL_SEND,
-		.peer = peer,
-		.send = sendbuff,
-		.count = count,
-		.type = datatype};
-
 	NCCL_ENTER_GROUPED(ncclInternalError);
-	return take(comm, &task);
+	return take(comm, stream, NCCL_SEND, sendbuff, NULL, count, datatype, ncclSum, peer);
 }
 
 ncclResult_t ncclRecv(
 	void *recvbuff, size_t count, ncclDataType_t datatype, int peer, ncclComm_t comm, cudaStream_t stream)
 {
-	struct nccl_task task = {.stream = stream,
-		.kind = NCCL_RECV,
-		.peer = peer,
-		.recv = recvbuff,
-		.count = count,
-		.type = datatype};
-
 	NCCL_ENTER_GROUPED(ncclInternalError);
-	return take(comm, &task);
+	return take(comm, stream, NCCL_RECV, NULL, recvbuff, count, datatype, ncclSum, peer);
 }
 
 ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t *op, void *scalar, ncclDataType_t datatype,

@@ -53,38 +53,20 @@ ncclResult_t ncclCommAbort(ncclComm_t handle)
 
 /* ---- questions ---- */
 
-ncclResult_t ncclCommCount(const ncclComm_t handle, int *count)
-{
-	struct ncclComm *comm = nccl_comm_of(handle);
-
-	NCCL_ENTER(ncclInvalidArgument);
-	if (comm == NULL || count == NULL)
-		return nccl_fail(ncclInvalidArgument, "ncclCommCount: an argument is NULL");
-	*count = comm->rank_count;
-	return ncclSuccess;
-}
-
-ncclResult_t ncclCommCuDevice(const ncclComm_t handle, int *device)
-{
-	struct ncclComm *comm = nccl_comm_of(handle);
-
-	NCCL_ENTER(ncclInvalidArgument);
-	if (comm == NULL || device == NULL)
-		return nccl_fail(ncclInvalidArgument, "ncclCommCuDevice: an argument is NULL");
-	*device = comm->device;
-	return ncclSuccess;
-}
-
-ncclResult_t ncclCommUserRank(const ncclComm_t handle, int *rank)
-{
-	struct ncclComm *comm = nccl_comm_of(handle);
-
-	NCCL_ENTER(ncclInvalidArgument);
-	if (comm == NULL || rank == NULL)
-		return nccl_fail(ncclInvalidArgument, "ncclCommUserRank: an argument is NULL");
-	*rank = comm->rank;
-	return ncclSuccess;
-}
+#define ASKED(name, field) \
+	ncclResult_t name(const ncclComm_t handle, int *value) \
+	{ \
+		struct ncclComm *comm = nccl_comm_of(handle); \
+\
+		NCCL_ENTER(ncclInvalidArgument); \
+		if (comm == NULL || value == NULL) \
+			return nccl_fail(ncclInvalidArgument, #name ": an argument is NULL"); \
+		*value = comm->field; \
+		return ncclSuccess; \
+	}
+ASKED(ncclCommCount, rank_count)
+ASKED(ncclCommCuDevice, device)
+ASKED(ncclCommUserRank, rank)
 
 ncclResult_t ncclCommGetAsyncError(ncclComm_t handle, ncclResult_t *asyncError)
 {
