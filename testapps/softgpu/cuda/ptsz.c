@@ -1,6 +1,6 @@
-/* The driver's functions for programs with per-thread default streams: see calls/per_thread.h. */
+/* The driver's functions for programs with per-thread default streams: see calls/shell.h. */
 #include "cuda_private.h"
-#include "calls/per_thread.h"
+#include "calls/shell.h"
 
 #define PER_THREAD(name, suffix, pairs) SG_PER_THREAD(CUresult, name, suffix, pairs)
 

@@ -1,5 +1,5 @@
 /* Copies of one row: cudaMemcpy*, between devices, to and from device variables, and in batches. */
-#include "calls/calls.h"
+#include "cudart_private.h"
 
 cudaError_t cudaMemcpy(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind)
 {
@@ -18,18 +18,11 @@ cudaError_t cudaMemcpyAsync(
 	return sg_result(sg_copy(&box, kind, SG_FIND_BOTH, stream, SG_ASYNC));
 }
 
-cudaError_t cudaMemcpyPeer(void *dst, int dstDevice, const void *src, int srcDevice, size_t count)
-{
-	SG_ENTER(cudaErrorInvalidValue);
-	return sg_result(sg_copy_peer(dst, dstDevice, src, srcDevice, count));
-}
-
-cudaError_t cudaMemcpyPeerAsync(
-	void *dst, int dstDevice, const void *src, int srcDevice, size_t count, cudaStream_t stream)
-{
-	SG_ENTER(cudaErrorInvalidValue);
-	return sg_result(sg_copy_peer_async(dst, dstDevice, src, srcDevice, count, stream));
-}
+RUNTIME(cudaMemcpyPeer, (void *, dst, int, dstDevice, const void *, src, int, srcDevice, size_t, count),
+	cudaErrorInvalidValue, sg_copy_peer(dst, dstDevice, src, srcDevice, count))
+RUNTIME(cudaMemcpyPeerAsync,
+	(void *, dst, int, dstDevice, const void *, src, int, srcDevice, size_t, count, cudaStream_t, stream),
+	cudaErrorInvalidValue, sg_copy_peer_async(dst, dstDevice, src, srcDevice, count, stream))
 
 static cudaError_t copy_to_symbol(const void *symbol, const void *src, size_t count, size_t offset,
 	enum cudaMemcpyKind kind, cudaStream_t stream, enum sg_wait wait)
@@ -67,33 +60,20 @@ static cudaError_t copy_from_symbol(void *dst, const void *symbol, size_t count,
 	return sg_copy(&box, kind, SG_FROM_IS_DEVICE, stream, wait);
 }
 
-cudaError_t cudaMemcpyToSymbol(
-	const void *symbol, const void *src, size_t count, size_t offset, enum cudaMemcpyKind kind)
-{
-	SG_ENTER(cudaErrorInvalidValue);
-	return sg_result(copy_to_symbol(symbol, src, count, offset, kind, NULL, SG_SYNC));
-}
-
-cudaError_t cudaMemcpyToSymbolAsync(const void *symbol, const void *src, size_t count, size_t offset,
-	enum cudaMemcpyKind kind, cudaStream_t stream)
-{
-	SG_ENTER(cudaErrorInvalidValue);
-	return sg_result(copy_to_symbol(symbol, src, count, offset, kind, stream, SG_ASYNC));
-}
-
-cudaError_t cudaMemcpyFromSymbol(
-	void *dst, const void *symbol, size_t count, size_t offset, enum cudaMemcpyKind kind)
-{
-	SG_ENTER(cudaErrorInvalidValue);
-	return sg_result(copy_from_symbol(dst, symbol, count, offset, kind, NULL, SG_SYNC));
-}
-
-cudaError_t cudaMemcpyFromSymbolAsync(void *dst, const void *symbol, size_t count, size_t offset,
-	enum cudaMemcpyKind kind, cudaStream_t stream)
-{
-	SG_ENTER(cudaErrorInvalidValue);
-	return sg_result(copy_from_symbol(dst, symbol, count, offset, kind, stream, SG_ASYNC));
-}
+RUNTIME_PTDS(cudaMemcpyToSymbol,
+	(const void *, symbol, const void *, src, size_t, count, size_t, offset, enum cudaMemcpyKind, kind),
+	cudaErrorInvalidValue, copy_to_symbol(symbol, src, count, offset, kind, NULL, SG_SYNC))
+RUNTIME_PTSZ(cudaMemcpyToSymbolAsync,
+	(const void *, symbol, const void *, src, size_t, count, size_t, offset, enum cudaMemcpyKind, kind,
+		cudaStream_t, stream),
+	cudaErrorInvalidValue, copy_to_symbol(symbol, src, count, offset, kind, stream, SG_ASYNC))
+RUNTIME_PTDS(cudaMemcpyFromSymbol,
+	(void *, dst, const void *, symbol, size_t, count, size_t, offset, enum cudaMemcpyKind, kind),
+	cudaErrorInvalidValue, copy_from_symbol(dst, symbol, count, offset, kind, NULL, SG_SYNC))
+RUNTIME_PTSZ(cudaMemcpyFromSymbolAsync,
+	(void *, dst, const void *, symbol, size_t, count, size_t, offset, enum cudaMemcpyKind, kind,
+		cudaStream_t, stream),
+	cudaErrorInvalidValue, copy_from_symbol(dst, symbol, count, offset, kind, stream, SG_ASYNC))
 
 cudaError_t cudaMemcpyBatchAsync(void *const *dsts, const void *const *srcs, const size_t *sizes,
 	size_t count, struct cudaMemcpyAttributes *attrs, size_t *attrsIdxs, size_t numAttrs,

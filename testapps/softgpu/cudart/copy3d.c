@@ -8,6 +8,7 @@
 
 #include "calls/copy.h"
 #include "core/capture.h"
+#include "cudart_private.h"
 
 struct sg_array {
 	struct sg_slot slot;
@@ -108,19 +109,14 @@ static cudaError_t copy2d(void *dst, size_t dpitch, const void *src, size_t spit
 	return sg_copy(&box, kind, SG_FIND_BOTH, stream, wait);
 }
 
-cudaError_t cudaMemcpy2D(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width,
-	size_t height, enum cudaMemcpyKind kind)
-{
-	SG_ENTER(cudaErrorInvalidValue);
-	return sg_result(copy2d(dst, dpitch, src, spitch, width, height, kind, NULL, SG_SYNC));
-}
-
-cudaError_t cudaMemcpy2DAsync(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width,
-	size_t height, enum cudaMemcpyKind kind, cudaStream_t stream)
-{
-	SG_ENTER(cudaErrorInvalidValue);
-	return sg_result(copy2d(dst, dpitch, src, spitch, width, height, kind, stream, SG_ASYNC));
-}
+RUNTIME_PTDS(cudaMemcpy2D,
+	(void *, dst, size_t, dpitch, const void *, src, size_t, spitch, size_t, width, size_t, height,
+		enum cudaMemcpyKind, kind),
+	cudaErrorInvalidValue, copy2d(dst, dpitch, src, spitch, width, height, kind, NULL, SG_SYNC))
+RUNTIME_PTSZ(cudaMemcpy2DAsync,
+	(void *, dst, size_t, dpitch, const void *, src, size_t, spitch, size_t, width, size_t, height,
+		enum cudaMemcpyKind, kind, cudaStream_t, stream),
+	cudaErrorInvalidValue, copy2d(dst, dpitch, src, spitch, width, height, kind, stream, SG_ASYNC))
 
 /* One side of a three-dimensional copy: exactly one of array and pitched memory. */
 struct side {
@@ -188,17 +184,10 @@ static cudaError_t copy3d(const struct cudaMemcpy3DParms *p, cudaStream_t stream
 	return sg_copy(&box, p->kind, SG_FIND_BOTH, stream, wait);
 }
 
-cudaError_t cudaMemcpy3D(const struct cudaMemcpy3DParms *p)
-{
-	SG_ENTER(cudaErrorInvalidValue);
-	return sg_result(copy3d(p, NULL, SG_SYNC));
-}
-
-cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, cudaStream_t stream)
-{
-	SG_ENTER(cudaErrorInvalidValue);
-	return sg_result(copy3d(p, stream, SG_ASYNC));
-}
+RUNTIME_PTDS(
+	cudaMemcpy3D, (const struct cudaMemcpy3DParms *, p), cudaErrorInvalidValue, copy3d(p, NULL, SG_SYNC))
+RUNTIME_PTSZ(cudaMemcpy3DAsync, (const struct cudaMemcpy3DParms *, p, cudaStream_t, stream),
+	cudaErrorInvalidValue, copy3d(p, stream, SG_ASYNC))
 
 static cudaError_t copy3d_peer(const struct cudaMemcpy3DPeerParms *p, cudaStream_t stream, enum sg_wait wait)
 {
@@ -239,8 +228,5 @@ cudaError_t cudaMemcpy3DPeer(const struct cudaMemcpy3DPeerParms *p)
 	return sg_result(error);
 }
 
-cudaError_t cudaMemcpy3DPeerAsync(const struct cudaMemcpy3DPeerParms *p, cudaStream_t stream)
-{
-	SG_ENTER(cudaErrorInvalidValue);
-	return sg_result(copy3d_peer(p, stream, SG_ASYNC));
-}
+RUNTIME_PTSZ(cudaMemcpy3DPeerAsync, (const struct cudaMemcpy3DPeerParms *, p, cudaStream_t, stream),
+	cudaErrorInvalidValue, copy3d_peer(p, stream, SG_ASYNC))

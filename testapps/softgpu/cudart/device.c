@@ -1,5 +1,5 @@
 /* Devices: counting, choosing, describing, synchronising and resetting them; versions, profiler switches. */
-#include "calls/calls.h"
+#include "cudart_private.h"
 
 #include <cuda_profiler_api.h>
 #include <stdio.h>
@@ -47,11 +47,7 @@ cudaError_t cudaSetDeviceFlags(unsigned int flags)
 	return cudaSuccess;
 }
 
-cudaError_t cudaDeviceSynchronize(void)
-{
-	SG_ENTER(cudaErrorLaunchFailure);
-	return sg_result(sg_device_synchronize(sg_self.device));
-}
+RUNTIME(cudaDeviceSynchronize, (), cudaErrorLaunchFailure, sg_device_synchronize(sg_self.device))
 
 cudaError_t cudaDeviceReset(void)
 {
@@ -112,29 +108,14 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
 	return cudaSuccess;
 }
 
-cudaError_t cudaDeviceGetPCIBusId(char *pciBusId, int len, int device)
-{
-	SG_ENTER(cudaErrorInvalidDevice);
-	return sg_result(sg_device_bus_id(pciBusId, len, device));
-}
-
-cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attr, int device)
-{
-	SG_ENTER(cudaErrorInvalidValue);
-	return sg_result(sg_device_attribute(value, attr, device));
-}
-
-cudaError_t cudaDeviceCanAccessPeer(int *canAccessPeer, int device, int peerDevice)
-{
-	SG_ENTER(cudaErrorInvalidDevice);
-	return sg_result(sg_can_access_peer(canAccessPeer, device, peerDevice));
-}
-
-cudaError_t cudaDeviceEnablePeerAccess(int peerDevice, unsigned int flags)
-{
-	SG_ENTER(cudaErrorInvalidDevice);
-	return sg_result(sg_enable_peer(peerDevice, flags));
-}
+RUNTIME(cudaDeviceGetPCIBusId, (char *, pciBusId, int, len, int, device), cudaErrorInvalidDevice,
+	sg_device_bus_id(pciBusId, len, device))
+RUNTIME(cudaDeviceGetAttribute, (int *, value, enum cudaDeviceAttr, attr, int, device), cudaErrorInvalidValue,
+	sg_device_attribute(value, attr, device))
+RUNTIME(cudaDeviceCanAccessPeer, (int *, canAccessPeer, int, device, int, peerDevice), cudaErrorInvalidDevice,
+	sg_can_access_peer(canAccessPeer, device, peerDevice))
+RUNTIME(cudaDeviceEnablePeerAccess, (int, peerDevice, unsigned int, flags), cudaErrorInvalidDevice,
+	sg_enable_peer(peerDevice, flags))
 
 static cudaError_t version(int *out)
 {

@@ -5,7 +5,7 @@
  * with it, so that who looks for a driver in the process finds it, as with the vendor's runtime. Not at the
  * first call: that may be made while another thread is in the loader and waits for it.
  */
-#include "calls/calls.h"
+#include "cudart_private.h"
 #include "calls/driver.h"
 
 #include <dlfcn.h>
@@ -69,33 +69,21 @@ static cudaError_t find(const char *symbol, void **function, unsigned version, u
 	return cudaSuccess;
 }
 
-cudaError_t cudaGetDriverEntryPoint(const char *symbol, void **funcPtr, unsigned long long flags,
-	enum cudaDriverEntryPointQueryResult *driverStatus)
-{
-	SG_ENTER(cudaErrorInvalidValue);
-	return sg_result(find(symbol, funcPtr, RUNTIME_VERSION, flags, driverStatus));
-}
-
-cudaError_t cudaGetDriverEntryPoint_ptsz(const char *symbol, void **funcPtr, unsigned long long flags,
-	enum cudaDriverEntryPointQueryResult *driverStatus)
-{
-	SG_ENTER(cudaErrorInvalidValue);
-	return sg_result(find(
-		symbol, funcPtr, RUNTIME_VERSION, flags == 0 ? SG_DRIVER_PER_THREAD : flags, driverStatus));
-}
-
-cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **funcPtr, unsigned int cudaVersion,
-	unsigned long long flags, enum cudaDriverEntryPointQueryResult *driverStatus)
-{
-	SG_ENTER(cudaErrorInvalidValue);
-	return sg_result(find(symbol, funcPtr, cudaVersion, flags, driverStatus));
-}
-
-cudaError_t cudaGetDriverEntryPointByVersion_ptsz(const char *symbol, void **funcPtr,
-	unsigned int cudaVersion, unsigned long long flags,
-	enum cudaDriverEntryPointQueryResult *driverStatus)
-{
-	SG_ENTER(cudaErrorInvalidValue);
-	return sg_result(
-		find(symbol, funcPtr, cudaVersion, flags == 0 ? SG_DRIVER_PER_THREAD : flags, driverStatus));
-}
+RUNTIME(cudaGetDriverEntryPoint,
+	(const char *, symbol, void **, funcPtr, unsigned long long, flags,
+		enum cudaDriverEntryPointQueryResult *, driverStatus),
+	cudaErrorInvalidValue, find(symbol, funcPtr, RUNTIME_VERSION, flags, driverStatus))
+RUNTIME(cudaGetDriverEntryPoint_ptsz,
+	(const char *, symbol, void **, funcPtr, unsigned long long, flags,
+		enum cudaDriverEntryPointQueryResult *, driverStatus),
+	cudaErrorInvalidValue,
+	find(symbol, funcPtr, RUNTIME_VERSION, flags == 0 ? SG_DRIVER_PER_THREAD : flags, driverStatus))
+RUNTIME(cudaGetDriverEntryPointByVersion,
+	(const char *, symbol, void **, funcPtr, unsigned int, cudaVersion, unsigned long long, flags,
+		enum cudaDriverEntryPointQueryResult *, driverStatus),
+	cudaErrorInvalidValue, find(symbol, funcPtr, cudaVersion, flags, driverStatus))
+RUNTIME(cudaGetDriverEntryPointByVersion_ptsz,
+	(const char *, symbol, void **, funcPtr, unsigned int, cudaVersion, unsigned long long, flags,
+		enum cudaDriverEntryPointQueryResult *, driverStatus),
+	cudaErrorInvalidValue,
+	find(symbol, funcPtr, cudaVersion, flags == 0 ? SG_DRIVER_PER_THREAD : flags, driverStatus))

@@ -1,24 +1,13 @@
 /* cudaGraph*: the part of the graph calls that stream capture leads to. */
-#include "calls/calls.h"
+#include "cudart_private.h"
 
-cudaError_t cudaGraphCreate(cudaGraph_t *pGraph, unsigned int flags)
-{
-	SG_ENTER(cudaErrorMemoryAllocation);
-	return sg_result(sg_graph_create(pGraph, flags));
-}
-
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t *pGraphExec, cudaGraph_t graph, unsigned long long flags)
-{
-	SG_ENTER(cudaErrorMemoryAllocation);
-	return sg_result(sg_graph_instantiate_handle(pGraphExec, graph, flags));
-}
-
-cudaError_t cudaGraphInstantiateWithFlags(
-	cudaGraphExec_t *pGraphExec, cudaGraph_t graph, unsigned long long flags)
-{
-	SG_ENTER(cudaErrorMemoryAllocation);
-	return sg_result(sg_graph_instantiate_handle(pGraphExec, graph, flags));
-}
+RUNTIME(cudaGraphCreate, (cudaGraph_t *, pGraph, unsigned int, flags), cudaErrorMemoryAllocation,
+	sg_graph_create(pGraph, flags))
+RUNTIME(cudaGraphInstantiate, (cudaGraphExec_t *, pGraphExec, cudaGraph_t, graph, unsigned long long, flags),
+	cudaErrorMemoryAllocation, sg_graph_instantiate_handle(pGraphExec, graph, flags))
+RUNTIME(cudaGraphInstantiateWithFlags,
+	(cudaGraphExec_t *, pGraphExec, cudaGraph_t, graph, unsigned long long, flags),
+	cudaErrorMemoryAllocation, sg_graph_instantiate_handle(pGraphExec, graph, flags))
 
 cudaError_t cudaGraphExecUpdate(
 	cudaGraphExec_t hGraphExec, cudaGraph_t hGraph, cudaGraphExecUpdateResultInfo *resultInfo)
@@ -36,11 +25,8 @@ cudaError_t cudaGraphExecUpdate(
 	return sg_result(error);
 }
 
-cudaError_t cudaGraphUpload(cudaGraphExec_t graphExec, cudaStream_t stream)
-{
-	SG_ENTER(cudaErrorUnknown);
-	return sg_result(sg_graph_upload(graphExec, stream));
-}
+RUNTIME_PTSZ(cudaGraphUpload, (cudaGraphExec_t, graphExec, cudaStream_t, stream), cudaErrorUnknown,
+	sg_graph_upload(graphExec, stream))
 
 cudaError_t cudaGraphInstantiateWithParams(
 	cudaGraphExec_t *pGraphExec, cudaGraph_t graph, cudaGraphInstantiateParams *instantiateParams)
@@ -57,26 +43,10 @@ cudaError_t cudaGraphInstantiateWithParams(
 	return sg_result(error);
 }
 
-cudaError_t cudaGraphLaunch(cudaGraphExec_t graphExec, cudaStream_t handle)
-{
-	SG_ENTER(cudaErrorLaunchFailure);
-	return sg_result(sg_graph_launch_handle(graphExec, handle));
-}
-
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graphExec)
-{
-	SG_ENTER(cudaErrorInvalidValue);
-	return sg_result(sg_graph_exec_destroy(graphExec));
-}
-
-cudaError_t cudaGraphDestroy(cudaGraph_t handle)
-{
-	SG_ENTER(cudaErrorInvalidValue);
-	return sg_result(sg_graph_destroy(handle));
-}
-
-cudaError_t cudaGraphGetNodes(cudaGraph_t handle, cudaGraphNode_t *nodes, size_t *numNodes)
-{
-	SG_ENTER(cudaErrorInvalidValue);
-	return sg_result(sg_graph_get_nodes(handle, 0, nodes, numNodes));
-}
+RUNTIME_PTSZ(cudaGraphLaunch, (cudaGraphExec_t, graphExec, cudaStream_t, handle), cudaErrorLaunchFailure,
+	sg_graph_launch_handle(graphExec, handle))
+RUNTIME(cudaGraphExecDestroy, (cudaGraphExec_t, graphExec), cudaErrorInvalidValue,
+	sg_graph_exec_destroy(graphExec))
+RUNTIME(cudaGraphDestroy, (cudaGraph_t, handle), cudaErrorInvalidValue, sg_graph_destroy(handle))
+RUNTIME(cudaGraphGetNodes, (cudaGraph_t, handle, cudaGraphNode_t *, nodes, size_t *, numNodes),
+	cudaErrorInvalidValue, sg_graph_get_nodes(handle, 0, nodes, numNodes))

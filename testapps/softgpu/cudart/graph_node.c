@@ -1,5 +1,5 @@
 /* cudaGraphAdd*Node, cudaGraph*SetParams: graphs built and changed node by node. */
-#include "calls/calls.h"
+#include "cudart_private.h"
 #include "calls/kernel.h"
 
 static cudaError_t submit_kernel(const struct cudaKernelNodeParamsV2 *params, cudaStream_t stream)
@@ -109,7 +109,8 @@ static int is_fixed(const struct cudaGraphNodeParams *params)
 	return params == NULL || (int)params->type >= cudaGraphNodeTypeMemAlloc;
 }
 
-static cudaError_t change(cudaGraphExec_t executable, cudaGraphNode_t node, struct cudaGraphNodeParams *params)
+static cudaError_t change(
+	cudaGraphExec_t executable, cudaGraphNode_t node, struct cudaGraphNodeParams *params)
 {
 	struct sg_graph_edit edit;
 	cudaError_t error;
@@ -135,29 +136,20 @@ static cudaError_t set(cudaGraphNode_t node, struct cudaGraphNodeParams *params)
 	return sg_graph_set_end(&edit, submit(params, edit.stream), node);
 }
 
-cudaError_t cudaGraphAddNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
-	const cudaGraphNode_t *pDependencies, const cudaGraphEdgeData *dependencyData, size_t numDependencies,
-	struct cudaGraphNodeParams *nodeParams)
-{
-	SG_ENTER(cudaErrorMemoryAllocation);
-	return sg_result(add(pGraphNode, graph, pDependencies, dependencyData, numDependencies, nodeParams));
-}
+RUNTIME(cudaGraphAddNode,
+	(cudaGraphNode_t *, pGraphNode, cudaGraph_t, graph, const cudaGraphNode_t *, pDependencies,
+		const cudaGraphEdgeData *, dependencyData, size_t, numDependencies,
+		struct cudaGraphNodeParams *, nodeParams),
+	cudaErrorMemoryAllocation,
+	add(pGraphNode, graph, pDependencies, dependencyData, numDependencies, nodeParams))
+RUNTIME(cudaGraphNodeSetParams, (cudaGraphNode_t, node, struct cudaGraphNodeParams *, nodeParams),
+	cudaErrorInvalidValue, set(node, nodeParams))
+RUNTIME(cudaGraphExecNodeSetParams,
+	(cudaGraphExec_t, graphExec, cudaGraphNode_t, node, struct cudaGraphNodeParams *, nodeParams),
+	cudaErrorInvalidValue, change(graphExec, node, nodeParams))
 
-cudaError_t cudaGraphNodeSetParams(cudaGraphNode_t node, struct cudaGraphNodeParams *nodeParams)
-{
-	SG_ENTER(cudaErrorInvalidValue);
-	return sg_result(set(node, nodeParams));
-}
-
-cudaError_t cudaGraphExecNodeSetParams(
-	cudaGraphExec_t graphExec, cudaGraphNode_t node, struct cudaGraphNodeParams *nodeParams)
-{
-	SG_ENTER(cudaErrorInvalidValue);
-	return sg_result(change(graphExec, node, nodeParams));
-}
-
-cudaError_t cudaGraphConditionalHandleCreate(
-	cudaGraphConditionalHandle *pHandle_out, cudaGraph_t graph, unsigned defaultLaunchValue, unsigned flags)
+cudaError_t cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle *pHandle_out, cudaGraph_t graph,
+	unsigned defaultLaunchValue, unsigned flags)
 {
 	uint64_t handle = 0;
 	cudaError_t error;
@@ -279,8 +271,8 @@ static struct cudaGraphNodeParams of_row(void *to, const void *from, size_t coun
 }
 
 cudaError_t cudaGraphAddMemcpyNode1D(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
-	const cudaGraphNode_t *pDependencies, size_t numDependencies, void *dst, const void *src, size_t count,
-	enum cudaMemcpyKind kind)
+	const cudaGraphNode_t *pDependencies, size_t numDependencies, void *dst, const void *src,
+	size_t count, enum cudaMemcpyKind kind)
 {
 	struct cudaGraphNodeParams all = of_row(dst, src, count, kind);
 
@@ -307,7 +299,8 @@ cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t hGraphExec, cudaG
 }
 
 cudaError_t cudaGraphAddMemAllocNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
-	const cudaGraphNode_t *pDependencies, size_t numDependencies, struct cudaMemAllocNodeParams *nodeParams)
+	const cudaGraphNode_t *pDependencies, size_t numDependencies,
+	struct cudaMemAllocNodeParams *nodeParams)
 {
 	struct cudaGraphNodeParams all = {.type = cudaGraphNodeTypeMemAlloc};
 	cudaError_t error;

@@ -1,5 +1,6 @@
 /* Kernel launches, and what the code behind kernel<<<...>>>() calls. */
 #include "calls/kernel.h"
+#include "cudart_private.h"
 
 #include <string.h>
 
@@ -11,19 +12,16 @@ static cudaError_t launch(struct sg_kernel *kernel, dim3 grid, dim3 block, void 
 	return sg_kernel_launch(kernel, &launch, stream);
 }
 
-cudaError_t cudaLaunchKernel(
-	const void *func, dim3 gridDim, dim3 blockDim, void **args, size_t sharedMem, cudaStream_t stream)
-{
-	SG_ENTER(cudaErrorLaunchOutOfResources);
-	return sg_result(launch(sg_kernel_find(func), gridDim, blockDim, args, sharedMem, stream));
-}
-
-cudaError_t cudaLaunchCooperativeKernel(
-	const void *func, dim3 gridDim, dim3 blockDim, void **args, size_t sharedMem, cudaStream_t stream)
-{
-	SG_ENTER(cudaErrorLaunchOutOfResources);
-	return sg_result(launch(sg_kernel_find(func), gridDim, blockDim, args, sharedMem, stream));
-}
+RUNTIME_PTSZ(cudaLaunchKernel,
+	(const void *, func, dim3, gridDim, dim3, blockDim, void **, args, size_t, sharedMem, cudaStream_t,
+		stream),
+	cudaErrorLaunchOutOfResources,
+	launch(sg_kernel_find(func), gridDim, blockDim, args, sharedMem, stream))
+RUNTIME_PTSZ(cudaLaunchCooperativeKernel,
+	(const void *, func, dim3, gridDim, dim3, blockDim, void **, args, size_t, sharedMem, cudaStream_t,
+		stream),
+	cudaErrorLaunchOutOfResources,
+	launch(sg_kernel_find(func), gridDim, blockDim, args, sharedMem, stream))
 
 static struct sg_launch launch_of(const cudaLaunchConfig_t *config)
 {
@@ -97,12 +95,11 @@ cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *func)
 	return found != NULL ? cudaSuccess : sg_result(cudaErrorInvalidDeviceFunction);
 }
 
-cudaError_t __cudaLaunchKernel(
-	cudaKernel_t kernel, dim3 gridDim, dim3 blockDim, void **args, size_t sharedMem, cudaStream_t stream)
-{
-	SG_ENTER(cudaErrorLaunchOutOfResources);
-	return sg_result(launch(sg_kernel_of(kernel), gridDim, blockDim, args, sharedMem, stream));
-}
+RUNTIME_PTSZ(__cudaLaunchKernel,
+	(cudaKernel_t, kernel, dim3, gridDim, dim3, blockDim, void **, args, size_t, sharedMem, cudaStream_t,
+		stream),
+	cudaErrorLaunchOutOfResources,
+	launch(sg_kernel_of(kernel), gridDim, blockDim, args, sharedMem, stream))
 
 /* ---- questions about kernels ---- */
 
@@ -167,16 +164,10 @@ static cudaError_t ask_of_clusters(int *answer, const void *func, const cudaLaun
 	return ask(answer, kernel, &what);
 }
 
-cudaError_t cudaOccupancyMaxActiveClusters(
-	int *numClusters, const void *func, const cudaLaunchConfig_t *launchConfig)
-{
-	SG_ENTER(cudaErrorInvalidDeviceFunction);
-	return sg_result(ask_of_clusters(numClusters, func, launchConfig, sg_kernel_clusters));
-}
-
-cudaError_t cudaOccupancyMaxPotentialClusterSize(
-	int *clusterSize, const void *func, const cudaLaunchConfig_t *launchConfig)
-{
-	SG_ENTER(cudaErrorInvalidDeviceFunction);
-	return sg_result(ask_of_clusters(clusterSize, func, launchConfig, sg_kernel_largest_cluster));
-}
+RUNTIME(cudaOccupancyMaxActiveClusters,
+	(int *, numClusters, const void *, func, const cudaLaunchConfig_t *, launchConfig),
+	cudaErrorInvalidDeviceFunction, ask_of_clusters(numClusters, func, launchConfig, sg_kernel_clusters))
+RUNTIME(cudaOccupancyMaxPotentialClusterSize,
+	(int *, clusterSize, const void *, func, const cudaLaunchConfig_t *, launchConfig),
+	cudaErrorInvalidDeviceFunction,
+	ask_of_clusters(clusterSize, func, launchConfig, sg_kernel_largest_cluster))

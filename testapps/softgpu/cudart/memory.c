@@ -1,37 +1,18 @@
 /* Allocation: cudaMalloc, cudaFree, pinned and registered host memory, and questions about pointers. */
-#include "calls/calls.h"
+#include "cudart_private.h"
 
 #include <string.h>
 
-cudaError_t cudaMalloc(void **devPtr, size_t size)
-{
-	SG_ENTER(cudaErrorMemoryAllocation);
-	return sg_result(sg_allocate(devPtr, size, SG_DEVICE));
-}
-
-cudaError_t cudaMallocPitch(void **devPtr, size_t *pitch, size_t width, size_t height)
-{
-	SG_ENTER(cudaErrorMemoryAllocation);
-	return sg_result(sg_allocate_pitch(devPtr, pitch, width, height));
-}
-
-cudaError_t cudaMallocManaged(void **devPtr, size_t size, unsigned int flags)
-{
-	SG_ENTER(cudaErrorMemoryAllocation);
-	return sg_result(sg_allocate_managed(devPtr, size, flags));
-}
-
-cudaError_t cudaMallocHost(void **ptr, size_t size)
-{
-	SG_ENTER(cudaErrorMemoryAllocation);
-	return sg_result(sg_allocate(ptr, size, SG_PINNED));
-}
-
-cudaError_t cudaHostAlloc(void **pHost, size_t size, unsigned int flags)
-{
-	SG_ENTER(cudaErrorMemoryAllocation);
-	return sg_result(sg_allocate_host(pHost, size, flags));
-}
+RUNTIME(cudaMalloc, (void **, devPtr, size_t, size), cudaErrorMemoryAllocation,
+	sg_allocate(devPtr, size, SG_DEVICE))
+RUNTIME(cudaMallocPitch, (void **, devPtr, size_t *, pitch, size_t, width, size_t, height),
+	cudaErrorMemoryAllocation, sg_allocate_pitch(devPtr, pitch, width, height))
+RUNTIME(cudaMallocManaged, (void **, devPtr, size_t, size, unsigned int, flags), cudaErrorMemoryAllocation,
+	sg_allocate_managed(devPtr, size, flags))
+RUNTIME(cudaMallocHost, (void **, ptr, size_t, size), cudaErrorMemoryAllocation,
+	sg_allocate(ptr, size, SG_PINNED))
+RUNTIME(cudaHostAlloc, (void **, pHost, size_t, size, unsigned int, flags), cudaErrorMemoryAllocation,
+	sg_allocate_host(pHost, size, flags))
 
 cudaError_t cudaMalloc3D(struct cudaPitchedPtr *pitchedDevPtr, struct cudaExtent extent)
 {
@@ -56,29 +37,11 @@ cudaError_t cudaFreeHost(void *ptr)
 	return ptr == NULL ? cudaSuccess : sg_result(sg_free_host(ptr, SG_PINNED, cudaErrorInvalidValue));
 }
 
-cudaError_t cudaHostRegister(void *ptr, size_t size, unsigned int flags)
-{
-	SG_ENTER(cudaErrorMemoryAllocation);
-	return sg_result(sg_register(ptr, size, flags));
-}
-
-cudaError_t cudaHostUnregister(void *ptr)
-{
-	SG_ENTER(cudaErrorInvalidValue);
-	return sg_result(sg_unregister(ptr));
-}
-
-cudaError_t cudaFree(void *devPtr)
-{
-	SG_ENTER(cudaErrorInvalidValue);
-	return sg_result(sg_free(devPtr));
-}
-
-cudaError_t cudaMemGetInfo(size_t *free, size_t *total)
-{
-	SG_ENTER(cudaErrorUnknown);
-	return sg_result(sg_memory_info(free, total));
-}
+RUNTIME(cudaHostRegister, (void *, ptr, size_t, size, unsigned int, flags), cudaErrorMemoryAllocation,
+	sg_register(ptr, size, flags))
+RUNTIME(cudaHostUnregister, (void *, ptr), cudaErrorInvalidValue, sg_unregister(ptr))
+RUNTIME(cudaFree, (void *, devPtr), cudaErrorInvalidValue, sg_free(devPtr))
+RUNTIME(cudaMemGetInfo, (size_t *, free, size_t *, total), cudaErrorUnknown, sg_memory_info(free, total))
 
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *ptr)
 {
@@ -109,40 +72,18 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
 	return cudaSuccess;
 }
 
-cudaError_t cudaMemPrefetchAsync(const void *devPtr, size_t count, struct cudaMemLocation location,
-	unsigned int flags, cudaStream_t handle)
-{
-	SG_ENTER(cudaErrorInvalidValue);
-	return sg_result(sg_prefetch(devPtr, count, location, flags, handle));
-}
-
-cudaError_t cudaMemAdvise(
-	const void *devPtr, size_t count, enum cudaMemoryAdvise advice, struct cudaMemLocation location)
-{
-	SG_ENTER(cudaErrorInvalidValue);
-	return sg_result(sg_advise(devPtr, count, advice, location));
-}
-
-cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t *handle, void *devPtr)
-{
-	SG_ENTER(cudaErrorInvalidValue);
-	return sg_result(sg_share(handle, devPtr));
-}
-
-cudaError_t cudaIpcOpenMemHandle(void **devPtr, cudaIpcMemHandle_t handle, unsigned int flags)
-{
-	SG_ENTER(cudaErrorInvalidValue);
-	return sg_result(sg_share_open(devPtr, &handle, flags));
-}
-
-cudaError_t cudaIpcCloseMemHandle(void *devPtr)
-{
-	SG_ENTER(cudaErrorInvalidValue);
-	return sg_result(sg_share_close(devPtr));
-}
-
-cudaError_t cudaHostGetDevicePointer(void **pDevice, void *pHost, unsigned int flags)
-{
-	SG_ENTER(cudaErrorInvalidValue);
-	return sg_result(sg_host_device_pointer(pDevice, pHost, flags));
-}
+RUNTIME_PTSZ(cudaMemPrefetchAsync,
+	(const void *, devPtr, size_t, count, struct cudaMemLocation, location, unsigned int, flags,
+		cudaStream_t, handle),
+	cudaErrorInvalidValue, sg_prefetch(devPtr, count, location, flags, handle))
+RUNTIME(cudaMemAdvise,
+	(const void *, devPtr, size_t, count, enum cudaMemoryAdvise, advice, struct cudaMemLocation,
+		location),
+	cudaErrorInvalidValue, sg_advise(devPtr, count, advice, location))
+RUNTIME(cudaIpcGetMemHandle, (cudaIpcMemHandle_t *, handle, void *, devPtr), cudaErrorInvalidValue,
+	sg_share(handle, devPtr))
+RUNTIME(cudaIpcOpenMemHandle, (void **, devPtr, cudaIpcMemHandle_t, handle, unsigned int, flags),
+	cudaErrorInvalidValue, sg_share_open(devPtr, &handle, flags))
+RUNTIME(cudaIpcCloseMemHandle, (void *, devPtr), cudaErrorInvalidValue, sg_share_close(devPtr))
+RUNTIME(cudaHostGetDevicePointer, (void **, pDevice, void *, pHost, unsigned int, flags),
+	cudaErrorInvalidValue, sg_host_device_pointer(pDevice, pHost, flags))

@@ -1,5 +1,6 @@
-/* cudaMemPool*, the pools of devices, and allocation in stream order, which takes from them (core/memory_pool.c). */
-#include "calls/calls.h"
+/* cudaMemPool*, the pools of devices, and allocation in stream order, which takes from them
+ * (core/memory_pool.c). */
+#include "cudart_private.h"
 
 /* ---- the runtime's functions ---- */
 
@@ -13,23 +14,12 @@ static cudaError_t pool_of_device(cudaMemPool_t *out, int device, struct sg_memo
 	return cudaSuccess;
 }
 
-cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *memPool, int device)
-{
-	SG_ENTER(cudaErrorInvalidDevice);
-	return sg_result(pool_of_device(memPool, device, sg_memory_pool_default));
-}
-
-cudaError_t cudaDeviceGetMemPool(cudaMemPool_t *memPool, int device)
-{
-	SG_ENTER(cudaErrorInvalidDevice);
-	return sg_result(pool_of_device(memPool, device, sg_memory_pool_current));
-}
-
-cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t memPool)
-{
-	SG_ENTER(cudaErrorInvalidValue);
-	return sg_result(sg_memory_pool_make_current(device, sg_memory_pool_of(memPool)));
-}
+RUNTIME(cudaDeviceGetDefaultMemPool, (cudaMemPool_t *, memPool, int, device), cudaErrorInvalidDevice,
+	pool_of_device(memPool, device, sg_memory_pool_default))
+RUNTIME(cudaDeviceGetMemPool, (cudaMemPool_t *, memPool, int, device), cudaErrorInvalidDevice,
+	pool_of_device(memPool, device, sg_memory_pool_current))
+RUNTIME(cudaDeviceSetMemPool, (int, device, cudaMemPool_t, memPool), cudaErrorInvalidValue,
+	sg_memory_pool_make_current(device, sg_memory_pool_of(memPool)))
 
 cudaError_t cudaMemPoolCreate(cudaMemPool_t *memPool, const struct cudaMemPoolProps *poolProps)
 {
@@ -45,23 +35,12 @@ cudaError_t cudaMemPoolCreate(cudaMemPool_t *memPool, const struct cudaMemPoolPr
 	return sg_result(error);
 }
 
-cudaError_t cudaMemPoolDestroy(cudaMemPool_t memPool)
-{
-	SG_ENTER(cudaErrorInvalidValue);
-	return sg_result(sg_memory_pool_destroy(sg_memory_pool_of(memPool)));
-}
-
-cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t memPool, enum cudaMemPoolAttr attr, void *value)
-{
-	SG_ENTER(cudaErrorInvalidValue);
-	return sg_result(sg_memory_pool_set(sg_memory_pool_of(memPool), (int)attr, value));
-}
-
-cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t memPool, enum cudaMemPoolAttr attr, void *value)
-{
-	SG_ENTER(cudaErrorInvalidValue);
-	return sg_result(sg_memory_pool_get(sg_memory_pool_of(memPool), (int)attr, value));
-}
+RUNTIME(cudaMemPoolDestroy, (cudaMemPool_t, memPool), cudaErrorInvalidValue,
+	sg_memory_pool_destroy(sg_memory_pool_of(memPool)))
+RUNTIME(cudaMemPoolSetAttribute, (cudaMemPool_t, memPool, enum cudaMemPoolAttr, attr, void *, value),
+	cudaErrorInvalidValue, sg_memory_pool_set(sg_memory_pool_of(memPool), (int)attr, value))
+RUNTIME(cudaMemPoolGetAttribute, (cudaMemPool_t, memPool, enum cudaMemPoolAttr, attr, void *, value),
+	cudaErrorInvalidValue, sg_memory_pool_get(sg_memory_pool_of(memPool), (int)attr, value))
 
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t memPool, size_t minBytesToKeep)
 {
@@ -82,11 +61,8 @@ cudaError_t cudaMemPoolSetAccess(
 
 /* ---- allocation in stream order ---- */
 
-cudaError_t cudaMallocAsync(void **devPtr, size_t size, cudaStream_t handle)
-{
-	SG_ENTER(cudaErrorMemoryAllocation);
-	return sg_result(sg_allocate_async(devPtr, size, NULL, handle));
-}
+RUNTIME_PTSZ(cudaMallocAsync, (void **, devPtr, size_t, size, cudaStream_t, handle),
+	cudaErrorMemoryAllocation, sg_allocate_async(devPtr, size, NULL, handle))
 
 cudaError_t cudaMallocFromPoolAsync(void **ptr, size_t size, cudaMemPool_t memPool, cudaStream_t stream)
 {
@@ -99,8 +75,5 @@ cudaError_t cudaMallocFromPoolAsync(void **ptr, size_t size, cudaMemPool_t memPo
 	return sg_result(sg_allocate_async(ptr, size, pool, stream));
 }
 
-cudaError_t cudaFreeAsync(void *devPtr, cudaStream_t handle)
-{
-	SG_ENTER(cudaErrorInvalidValue);
-	return sg_result(sg_free_async(devPtr, handle));
-}
+RUNTIME_PTSZ(cudaFreeAsync, (void *, devPtr, cudaStream_t, handle), cudaErrorInvalidValue,
+	sg_free_async(devPtr, handle))

@@ -1,5 +1,5 @@
 /* Fills: cudaMemset*, of one, two and three dimensions. */
-#include "calls/calls.h"
+#include "cudart_private.h"
 
 static cudaError_t fill(void *to, size_t pitch, size_t slice, int value, size_t width, size_t height,
 	size_t depth, cudaStream_t stream, enum sg_wait wait)
@@ -14,30 +14,15 @@ static cudaError_t fill(void *to, size_t pitch, size_t slice, int value, size_t 
 	return sg_fill(&box, (unsigned char)value, 1, stream, wait);
 }
 
-cudaError_t cudaMemset(void *devPtr, int value, size_t count)
-{
-	SG_ENTER(cudaErrorInvalidValue);
-	return sg_result(fill(devPtr, count, count, value, count, 1, 1, NULL, SG_SYNC));
-}
-
-cudaError_t cudaMemsetAsync(void *devPtr, int value, size_t count, cudaStream_t stream)
-{
-	SG_ENTER(cudaErrorInvalidValue);
-	return sg_result(fill(devPtr, count, count, value, count, 1, 1, stream, SG_ASYNC));
-}
-
-cudaError_t cudaMemset2D(void *devPtr, size_t pitch, int value, size_t width, size_t height)
-{
-	SG_ENTER(cudaErrorInvalidValue);
-	return sg_result(fill(devPtr, pitch, 0, value, width, height, 1, NULL, SG_SYNC));
-}
-
-cudaError_t cudaMemset2DAsync(
-	void *devPtr, size_t pitch, int value, size_t width, size_t height, cudaStream_t stream)
-{
-	SG_ENTER(cudaErrorInvalidValue);
-	return sg_result(fill(devPtr, pitch, 0, value, width, height, 1, stream, SG_ASYNC));
-}
+RUNTIME_PTDS(cudaMemset, (void *, devPtr, int, value, size_t, count), cudaErrorInvalidValue,
+	fill(devPtr, count, count, value, count, 1, 1, NULL, SG_SYNC))
+RUNTIME_PTSZ(cudaMemsetAsync, (void *, devPtr, int, value, size_t, count, cudaStream_t, stream),
+	cudaErrorInvalidValue, fill(devPtr, count, count, value, count, 1, 1, stream, SG_ASYNC))
+RUNTIME_PTDS(cudaMemset2D, (void *, devPtr, size_t, pitch, int, value, size_t, width, size_t, height),
+	cudaErrorInvalidValue, fill(devPtr, pitch, 0, value, width, height, 1, NULL, SG_SYNC))
+RUNTIME_PTSZ(cudaMemset2DAsync,
+	(void *, devPtr, size_t, pitch, int, value, size_t, width, size_t, height, cudaStream_t, stream),
+	cudaErrorInvalidValue, fill(devPtr, pitch, 0, value, width, height, 1, stream, SG_ASYNC))
 
 static cudaError_t fill3d(
 	struct cudaPitchedPtr to, int value, struct cudaExtent extent, cudaStream_t stream, enum sg_wait wait)
@@ -48,15 +33,8 @@ static cudaError_t fill3d(
 		stream, wait);
 }
 
-cudaError_t cudaMemset3D(struct cudaPitchedPtr pitchedDevPtr, int value, struct cudaExtent extent)
-{
-	SG_ENTER(cudaErrorInvalidValue);
-	return sg_result(fill3d(pitchedDevPtr, value, extent, NULL, SG_SYNC));
-}
-
-cudaError_t cudaMemset3DAsync(
-	struct cudaPitchedPtr pitchedDevPtr, int value, struct cudaExtent extent, cudaStream_t stream)
-{
-	SG_ENTER(cudaErrorInvalidValue);
-	return sg_result(fill3d(pitchedDevPtr, value, extent, stream, SG_ASYNC));
-}
+RUNTIME_PTDS(cudaMemset3D, (struct cudaPitchedPtr, pitchedDevPtr, int, value, struct cudaExtent, extent),
+	cudaErrorInvalidValue, fill3d(pitchedDevPtr, value, extent, NULL, SG_SYNC))
+RUNTIME_PTSZ(cudaMemset3DAsync,
+	(struct cudaPitchedPtr, pitchedDevPtr, int, value, struct cudaExtent, extent, cudaStream_t, stream),
+	cudaErrorInvalidValue, fill3d(pitchedDevPtr, value, extent, stream, SG_ASYNC))

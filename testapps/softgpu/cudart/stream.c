@@ -1,47 +1,18 @@
 /* cudaStream* and host functions in streams. */
-#include "calls/calls.h"
+#include "cudart_private.h"
 
-cudaError_t cudaStreamCreate(cudaStream_t *pStream)
-{
-	SG_ENTER(cudaErrorMemoryAllocation);
-	return sg_result(sg_stream_create(pStream, cudaStreamDefault, 0));
-}
-
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t *pStream, unsigned int flags)
-{
-	SG_ENTER(cudaErrorMemoryAllocation);
-	return sg_result(sg_stream_create(pStream, flags, 0));
-}
-
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t *pStream, unsigned int flags, int priority)
-{
-	SG_ENTER(cudaErrorMemoryAllocation);
-	return sg_result(sg_stream_create(pStream, flags, priority));
-}
-
-cudaError_t cudaStreamDestroy(cudaStream_t handle)
-{
-	SG_ENTER(cudaErrorInvalidResourceHandle);
-	return sg_result(sg_stream_destroy(handle));
-}
-
-cudaError_t cudaStreamSynchronize(cudaStream_t handle)
-{
-	SG_ENTER(cudaErrorLaunchFailure);
-	return sg_result(sg_stream_synchronize(handle));
-}
-
-cudaError_t cudaStreamQuery(cudaStream_t handle)
-{
-	SG_ENTER(cudaErrorLaunchFailure);
-	return sg_result(sg_stream_query(handle));
-}
-
-cudaError_t cudaLaunchHostFunc(cudaStream_t handle, cudaHostFn_t fn, void *userData)
-{
-	SG_ENTER(cudaErrorUnknown);
-	return sg_result(sg_launch_host(handle, fn, userData));
-}
+RUNTIME(cudaStreamCreate, (cudaStream_t *, pStream), cudaErrorMemoryAllocation,
+	sg_stream_create(pStream, cudaStreamDefault, 0))
+RUNTIME(cudaStreamCreateWithFlags, (cudaStream_t *, pStream, unsigned int, flags), cudaErrorMemoryAllocation,
+	sg_stream_create(pStream, flags, 0))
+RUNTIME(cudaStreamCreateWithPriority, (cudaStream_t *, pStream, unsigned int, flags, int, priority),
+	cudaErrorMemoryAllocation, sg_stream_create(pStream, flags, priority))
+RUNTIME(cudaStreamDestroy, (cudaStream_t, handle), cudaErrorInvalidResourceHandle, sg_stream_destroy(handle))
+RUNTIME_PTSZ(
+	cudaStreamSynchronize, (cudaStream_t, handle), cudaErrorLaunchFailure, sg_stream_synchronize(handle))
+RUNTIME_PTSZ(cudaStreamQuery, (cudaStream_t, handle), cudaErrorLaunchFailure, sg_stream_query(handle))
+RUNTIME_PTSZ(cudaLaunchHostFunc, (cudaStream_t, handle, cudaHostFn_t, fn, void *, userData), cudaErrorUnknown,
+	sg_launch_host(handle, fn, userData))
 
 struct callback_arg {
 	cudaStreamCallback_t callback;
@@ -77,32 +48,18 @@ cudaError_t cudaStreamAddCallback(
 	return sg_result(sg_queue(stream, callback_work, &call, sizeof(call), NULL));
 }
 
-cudaError_t cudaStreamBeginCapture(cudaStream_t handle, enum cudaStreamCaptureMode mode)
-{
-	SG_ENTER(cudaErrorUnknown);
-	return sg_result(sg_stream_begin_capture(handle, mode));
-}
-
-cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t handle, cudaGraph_t graph,
-	const cudaGraphNode_t *dependencies, const cudaGraphEdgeData *dependencyData, size_t numDependencies,
-	enum cudaStreamCaptureMode mode)
-{
-	SG_ENTER(cudaErrorUnknown);
-	return sg_result(sg_stream_begin_capture_to_graph(
-		handle, graph, dependencies, dependencyData, numDependencies, mode));
-}
-
-cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t *pGraph)
-{
-	SG_ENTER(cudaErrorUnknown);
-	return sg_result(sg_stream_end_capture(handle, pGraph));
-}
-
-cudaError_t cudaStreamIsCapturing(cudaStream_t handle, enum cudaStreamCaptureStatus *pCaptureStatus)
-{
-	SG_ENTER(cudaErrorUnknown);
-	return sg_result(sg_stream_is_capturing(handle, pCaptureStatus));
-}
+RUNTIME_PTSZ(cudaStreamBeginCapture, (cudaStream_t, handle, enum cudaStreamCaptureMode, mode),
+	cudaErrorUnknown, sg_stream_begin_capture(handle, mode))
+RUNTIME_PTSZ(cudaStreamBeginCaptureToGraph,
+	(cudaStream_t, handle, cudaGraph_t, graph, const cudaGraphNode_t *, dependencies,
+		const cudaGraphEdgeData *, dependencyData, size_t, numDependencies,
+		enum cudaStreamCaptureMode, mode),
+	cudaErrorUnknown,
+	sg_stream_begin_capture_to_graph(handle, graph, dependencies, dependencyData, numDependencies, mode))
+RUNTIME_PTSZ(cudaStreamEndCapture, (cudaStream_t, handle, cudaGraph_t *, pGraph), cudaErrorUnknown,
+	sg_stream_end_capture(handle, pGraph))
+RUNTIME_PTSZ(cudaStreamIsCapturing, (cudaStream_t, handle, enum cudaStreamCaptureStatus *, pCaptureStatus),
+	cudaErrorUnknown, sg_stream_is_capturing(handle, pCaptureStatus))
 
 cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCaptureStatus *captureStatus_out,
 	unsigned long long *id_out, cudaGraph_t *graph_out, const cudaGraphNode_t **dependencies_out,
@@ -132,11 +89,8 @@ cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCapture
 	return cudaSuccess;
 }
 
-cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode)
-{
-	SG_ENTER(cudaErrorUnknown);
-	return sg_result(sg_exchange_capture_mode(mode));
-}
+RUNTIME(cudaThreadExchangeStreamCaptureMode, (enum cudaStreamCaptureMode *, mode), cudaErrorUnknown,
+	sg_exchange_capture_mode(mode))
 
 cudaError_t cudaDeviceGetStreamPriorityRange(int *leastPriority, int *greatestPriority)
 {
