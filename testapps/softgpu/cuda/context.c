@@ -162,11 +162,7 @@ CUresult cuCtxGetDevice_v2(CUdevice *device, CUcontext ctx)
 	return device_of(device, ctx);
 }
 
-CUresult cuCtxSynchronize(void)
-{
-	SG_DRIVER(CUDA_ERROR_LAUNCH_FAILED);
-	return sg_driver_result(sg_device_synchronize(sg_self.device));
-}
+DRIVER(cuCtxSynchronize, (), CUDA_ERROR_LAUNCH_FAILED, sg_device_synchronize(sg_self.device))
 
 CUresult cuCtxSynchronize_v2(CUcontext ctx)
 {

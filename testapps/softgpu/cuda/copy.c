@@ -9,56 +9,34 @@ static CUresult copy(void *to, const void *from, size_t count, enum cudaMemcpyKi
 	return sg_driver_result(sg_copy(&box, kind, SG_FIND_BOTH, stream, wait));
 }
 
-CUresult cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount)
-{
-	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
-	return copy(sg_pointer(dst), sg_pointer(src), ByteCount, cudaMemcpyDefault, NULL, SG_SYNC);
-}
-
-CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount, CUstream hStream)
-{
-	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
-	return copy(sg_pointer(dst), sg_pointer(src), ByteCount, cudaMemcpyDefault, hStream, SG_ASYNC);
-}
-
-CUresult cuMemcpyHtoD_v2(CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount)
-{
-	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
-	return copy(sg_pointer(dstDevice), srcHost, ByteCount, cudaMemcpyHostToDevice, NULL, SG_SYNC);
-}
-
-CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount, CUstream hStream)
-{
-	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
-	return copy(sg_pointer(dstDevice), srcHost, ByteCount, cudaMemcpyHostToDevice, hStream, SG_ASYNC);
-}
-
-CUresult cuMemcpyDtoH_v2(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount)
-{
-	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
-	return copy(dstHost, sg_pointer(srcDevice), ByteCount, cudaMemcpyDeviceToHost, NULL, SG_SYNC);
-}
-
-CUresult cuMemcpyDtoHAsync_v2(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount, CUstream hStream)
-{
-	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
-	return copy(dstHost, sg_pointer(srcDevice), ByteCount, cudaMemcpyDeviceToHost, hStream, SG_ASYNC);
-}
-
-CUresult cuMemcpyDtoD_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount)
-{
-	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
-	return copy(sg_pointer(dstDevice), sg_pointer(srcDevice), ByteCount, cudaMemcpyDeviceToDevice, NULL,
-		SG_SYNC);
-}
-
-CUresult cuMemcpyDtoDAsync_v2(
-	CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount, CUstream hStream)
-{
-	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
-	return copy(sg_pointer(dstDevice), sg_pointer(srcDevice), ByteCount, cudaMemcpyDeviceToDevice,
-		hStream, SG_ASYNC);
-}
+DRIVER_OWN_PTDS(cuMemcpy, (CUdeviceptr, dst, CUdeviceptr, src, size_t, ByteCount), CUDA_ERROR_INVALID_VALUE,
+	copy(sg_pointer(dst), sg_pointer(src), ByteCount, cudaMemcpyDefault, NULL, SG_SYNC))
+DRIVER_OWN_PTSZ(cuMemcpyAsync, (CUdeviceptr, dst, CUdeviceptr, src, size_t, ByteCount, CUstream, hStream),
+	CUDA_ERROR_INVALID_VALUE,
+	copy(sg_pointer(dst), sg_pointer(src), ByteCount, cudaMemcpyDefault, hStream, SG_ASYNC))
+DRIVER_OWN_PTDS(cuMemcpyHtoD_v2, (CUdeviceptr, dstDevice, const void *, srcHost, size_t, ByteCount),
+	CUDA_ERROR_INVALID_VALUE,
+	copy(sg_pointer(dstDevice), srcHost, ByteCount, cudaMemcpyHostToDevice, NULL, SG_SYNC))
+DRIVER_OWN_PTSZ(cuMemcpyHtoDAsync_v2,
+	(CUdeviceptr, dstDevice, const void *, srcHost, size_t, ByteCount, CUstream, hStream),
+	CUDA_ERROR_INVALID_VALUE,
+	copy(sg_pointer(dstDevice), srcHost, ByteCount, cudaMemcpyHostToDevice, hStream, SG_ASYNC))
+DRIVER_OWN_PTDS(cuMemcpyDtoH_v2, (void *, dstHost, CUdeviceptr, srcDevice, size_t, ByteCount),
+	CUDA_ERROR_INVALID_VALUE,
+	copy(dstHost, sg_pointer(srcDevice), ByteCount, cudaMemcpyDeviceToHost, NULL, SG_SYNC))
+DRIVER_OWN_PTSZ(cuMemcpyDtoHAsync_v2,
+	(void *, dstHost, CUdeviceptr, srcDevice, size_t, ByteCount, CUstream, hStream),
+	CUDA_ERROR_INVALID_VALUE,
+	copy(dstHost, sg_pointer(srcDevice), ByteCount, cudaMemcpyDeviceToHost, hStream, SG_ASYNC))
+DRIVER_OWN_PTDS(cuMemcpyDtoD_v2, (CUdeviceptr, dstDevice, CUdeviceptr, srcDevice, size_t, ByteCount),
+	CUDA_ERROR_INVALID_VALUE,
+	copy(sg_pointer(dstDevice), sg_pointer(srcDevice), ByteCount, cudaMemcpyDeviceToDevice, NULL,
+		SG_SYNC))
+DRIVER_OWN_PTSZ(cuMemcpyDtoDAsync_v2,
+	(CUdeviceptr, dstDevice, CUdeviceptr, srcDevice, size_t, ByteCount, CUstream, hStream),
+	CUDA_ERROR_INVALID_VALUE,
+	copy(sg_pointer(dstDevice), sg_pointer(srcDevice), ByteCount, cudaMemcpyDeviceToDevice, hStream,
+		SG_ASYNC))
 
 CUresult cuMemcpyPeer(CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice,
 	CUcontext srcContext, size_t ByteCount)
@@ -112,12 +90,10 @@ CUresult cuMemcpyBatchAsync(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes,
 	return result;
 }
 
-CUresult cuMemcpyBatchAsync_v2(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count,
-	CUmemcpyAttributes *attrs, size_t *attrsIdxs, size_t numAttrs, CUstream hStream)
-{
-	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
-	return copy_batch(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, hStream);
-}
+DRIVER_OWN_PTSZ(cuMemcpyBatchAsync_v2,
+	(CUdeviceptr *, dsts, CUdeviceptr *, srcs, size_t *, sizes, size_t, count, CUmemcpyAttributes *,
+		attrs, size_t *, attrsIdxs, size_t, numAttrs, CUstream, hStream),
+	CUDA_ERROR_INVALID_VALUE, copy_batch(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, hStream))
 
 /* ---- two and three dimensions ---- */
 
@@ -204,23 +180,12 @@ static CUresult copy2d(const CUDA_MEMCPY2D *p, CUstream stream, enum sg_wait wai
 	return copy_box(&to, &from, p->WidthInBytes, p->Height, 1, stream, wait);
 }
 
-CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D *pCopy)
-{
-	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
-	return copy2d(pCopy, NULL, SG_SYNC);
-}
-
-CUresult cuMemcpy2DUnaligned_v2(const CUDA_MEMCPY2D *pCopy)
-{
-	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
-	return copy2d(pCopy, NULL, SG_SYNC);
-}
-
-CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *pCopy, CUstream hStream)
-{
-	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
-	return copy2d(pCopy, hStream, SG_ASYNC);
-}
+DRIVER_OWN_PTDS(
+	cuMemcpy2D_v2, (const CUDA_MEMCPY2D *, pCopy), CUDA_ERROR_INVALID_VALUE, copy2d(pCopy, NULL, SG_SYNC))
+DRIVER_OWN_PTDS(cuMemcpy2DUnaligned_v2, (const CUDA_MEMCPY2D *, pCopy), CUDA_ERROR_INVALID_VALUE,
+	copy2d(pCopy, NULL, SG_SYNC))
+DRIVER_OWN_PTSZ(cuMemcpy2DAsync_v2, (const CUDA_MEMCPY2D *, pCopy, CUstream, hStream),
+	CUDA_ERROR_INVALID_VALUE, copy2d(pCopy, hStream, SG_ASYNC))
 
 /* The structures of the two kinds of three-dimensional copies have the same names for the sides. */
 #define SIDES(p, to, from) \
@@ -253,17 +218,10 @@ CUresult sg_driver_copy3d(const CUDA_MEMCPY3D *p, CUstream stream, enum sg_wait 
 	return copy_box(&to, &from, p->WidthInBytes, p->Height, p->Depth, stream, wait);
 }
 
-CUresult cuMemcpy3D_v2(const CUDA_MEMCPY3D *pCopy)
-{
-	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
-	return sg_driver_copy3d(pCopy, NULL, SG_SYNC);
-}
-
-CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D *pCopy, CUstream hStream)
-{
-	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
-	return sg_driver_copy3d(pCopy, hStream, SG_ASYNC);
-}
+DRIVER_OWN_PTDS(cuMemcpy3D_v2, (const CUDA_MEMCPY3D *, pCopy), CUDA_ERROR_INVALID_VALUE,
+	sg_driver_copy3d(pCopy, NULL, SG_SYNC))
+DRIVER_OWN_PTSZ(cuMemcpy3DAsync_v2, (const CUDA_MEMCPY3D *, pCopy, CUstream, hStream),
+	CUDA_ERROR_INVALID_VALUE, sg_driver_copy3d(pCopy, hStream, SG_ASYNC))
 
 static CUresult copy3d_peer(const CUDA_MEMCPY3D_PEER *p, CUstream stream, enum sg_wait wait)
 {
@@ -295,8 +253,5 @@ CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER *pCopy)
 	return result;
 }
 
-CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *pCopy, CUstream hStream)
-{
-	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
-	return copy3d_peer(pCopy, hStream, SG_ASYNC);
-}
+DRIVER_OWN_PTSZ(cuMemcpy3DPeerAsync, (const CUDA_MEMCPY3D_PEER *, pCopy, CUstream, hStream),
+	CUDA_ERROR_INVALID_VALUE, copy3d_peer(pCopy, hStream, SG_ASYNC))

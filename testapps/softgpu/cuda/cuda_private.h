@@ -16,6 +16,7 @@
 #include "calls/calls.h"
 #include "calls/driver.h"
 #include "calls/kernel.h"
+#include "calls/shell.h"
 
 /* Newer than some of the headers that this is built with. */
 CUresult cuFuncGetParamCount(CUfunction func, size_t *paramCount);
@@ -47,6 +48,19 @@ static inline CUresult sg_driver_result(cudaError_t error)
 {
 	return SG_LIKELY(error == cudaSuccess) ? CUDA_SUCCESS : sg_driver_result_slow(error);
 }
+
+/* Functions as rows (calls/shell.h), with a twin or without; DRIVER_OWN: whose call answers as the driver
+ * does. */
+#define DRIVER_OWN(name, pairs, fault, call) SG_SHELL(CUresult, name, pairs, SG_DRIVER(fault), call)
+#define DRIVER_OWN_PTSZ(name, pairs, fault, call) \
+	DRIVER_OWN(name, pairs, fault, call) \
+	SG_PER_THREAD(CUresult, name, _ptsz, pairs)
+#define DRIVER_OWN_PTDS(name, pairs, fault, call) \
+	DRIVER_OWN(name, pairs, fault, call) \
+	SG_PER_THREAD(CUresult, name, _ptds, pairs)
+#define DRIVER(name, pairs, fault, call) DRIVER_OWN(name, pairs, fault, sg_driver_result(call))
+#define DRIVER_PTSZ(name, pairs, fault, call) DRIVER_OWN_PTSZ(name, pairs, fault, sg_driver_result(call))
+#define DRIVER_PTDS(name, pairs, fault, call) DRIVER_OWN_PTDS(name, pairs, fault, sg_driver_result(call))
 
 static inline void *sg_pointer(CUdeviceptr address)
 {

@@ -1,11 +1,8 @@
 /* cuGraph*: the runtime's graphs under the driver's names. */
 #include "cuda_private.h"
 
-CUresult cuGraphCreate(CUgraph *phGraph, unsigned int flags)
-{
-	SG_DRIVER(CUDA_ERROR_OUT_OF_MEMORY);
-	return sg_driver_result(sg_graph_create(phGraph, flags));
-}
+DRIVER(cuGraphCreate, (CUgraph *, phGraph, unsigned int, flags), CUDA_ERROR_OUT_OF_MEMORY,
+	sg_graph_create(phGraph, flags))
 
 /* The first two versions could say which node is at fault, and why. */
 static CUresult instantiate_logged(
@@ -18,25 +15,16 @@ static CUresult instantiate_logged(
 	return sg_driver_result(sg_graph_instantiate_handle(executable, graph, 0));
 }
 
-CUresult cuGraphInstantiate(CUgraphExec *phGraphExec, CUgraph hGraph, CUgraphNode *phErrorNode,
-	char *logBuffer, size_t bufferSize)
-{
-	SG_DRIVER(CUDA_ERROR_OUT_OF_MEMORY);
-	return instantiate_logged(phGraphExec, hGraph, phErrorNode, logBuffer, bufferSize);
-}
-
-CUresult cuGraphInstantiate_v2(CUgraphExec *phGraphExec, CUgraph hGraph, CUgraphNode *phErrorNode,
-	char *logBuffer, size_t bufferSize)
-{
-	SG_DRIVER(CUDA_ERROR_OUT_OF_MEMORY);
-	return instantiate_logged(phGraphExec, hGraph, phErrorNode, logBuffer, bufferSize);
-}
-
-CUresult cuGraphInstantiateWithFlags(CUgraphExec *phGraphExec, CUgraph hGraph, unsigned long long flags)
-{
-	SG_DRIVER(CUDA_ERROR_OUT_OF_MEMORY);
-	return sg_driver_result(sg_graph_instantiate_handle(phGraphExec, hGraph, flags));
-}
+DRIVER_OWN(cuGraphInstantiate,
+	(CUgraphExec *, phGraphExec, CUgraph, hGraph, CUgraphNode *, phErrorNode, char *, logBuffer, size_t,
+		bufferSize),
+	CUDA_ERROR_OUT_OF_MEMORY, instantiate_logged(phGraphExec, hGraph, phErrorNode, logBuffer, bufferSize))
+DRIVER_OWN(cuGraphInstantiate_v2,
+	(CUgraphExec *, phGraphExec, CUgraph, hGraph, CUgraphNode *, phErrorNode, char *, logBuffer, size_t,
+		bufferSize),
+	CUDA_ERROR_OUT_OF_MEMORY, instantiate_logged(phGraphExec, hGraph, phErrorNode, logBuffer, bufferSize))
+DRIVER(cuGraphInstantiateWithFlags, (CUgraphExec *, phGraphExec, CUgraph, hGraph, unsigned long long, flags),
+	CUDA_ERROR_OUT_OF_MEMORY, sg_graph_instantiate_handle(phGraphExec, hGraph, flags))
 
 CUresult cuGraphInstantiateWithParams(
 	CUgraphExec *phGraphExec, CUgraph hGraph, CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams)
@@ -68,38 +56,14 @@ CUresult cuGraphExecUpdate_v2(CUgraphExec hGraphExec, CUgraph hGraph, CUgraphExe
 	return sg_driver_result(error);
 }
 
-CUresult cuGraphUpload(CUgraphExec hGraph, CUstream hStream)
-{
-	SG_DRIVER(CUDA_ERROR_UNKNOWN);
-	return sg_driver_result(sg_graph_upload(hGraph, hStream));
-}
-
-CUresult cuGraphLaunch(CUgraphExec hGraph, CUstream hStream)
-{
-	SG_DRIVER(CUDA_ERROR_LAUNCH_FAILED);
-	return sg_driver_result(sg_graph_launch_handle(hGraph, hStream));
-}
-
-CUresult cuGraphGetNodes(CUgraph hGraph, CUgraphNode *nodes, size_t *numNodes)
-{
-	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
-	return sg_driver_result(sg_graph_get_nodes(hGraph, 0, nodes, numNodes));
-}
-
-CUresult cuGraphGetRootNodes(CUgraph hGraph, CUgraphNode *rootNodes, size_t *numRootNodes)
-{
-	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
-	return sg_driver_result(sg_graph_get_nodes(hGraph, 1, rootNodes, numRootNodes));
-}
-
-CUresult cuGraphExecDestroy(CUgraphExec hGraphExec)
-{
-	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
-	return sg_driver_result(sg_graph_exec_destroy(hGraphExec));
-}
-
-CUresult cuGraphDestroy(CUgraph hGraph)
-{
-	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
-	return sg_driver_result(sg_graph_destroy(hGraph));
-}
+DRIVER_PTSZ(cuGraphUpload, (CUgraphExec, hGraph, CUstream, hStream), CUDA_ERROR_UNKNOWN,
+	sg_graph_upload(hGraph, hStream))
+DRIVER_PTSZ(cuGraphLaunch, (CUgraphExec, hGraph, CUstream, hStream), CUDA_ERROR_LAUNCH_FAILED,
+	sg_graph_launch_handle(hGraph, hStream))
+DRIVER(cuGraphGetNodes, (CUgraph, hGraph, CUgraphNode *, nodes, size_t *, numNodes), CUDA_ERROR_INVALID_VALUE,
+	sg_graph_get_nodes(hGraph, 0, nodes, numNodes))
+DRIVER(cuGraphGetRootNodes, (CUgraph, hGraph, CUgraphNode *, rootNodes, size_t *, numRootNodes),
+	CUDA_ERROR_INVALID_VALUE, sg_graph_get_nodes(hGraph, 1, rootNodes, numRootNodes))
+DRIVER(cuGraphExecDestroy, (CUgraphExec, hGraphExec), CUDA_ERROR_INVALID_VALUE,
+	sg_graph_exec_destroy(hGraphExec))
+DRIVER(cuGraphDestroy, (CUgraph, hGraph), CUDA_ERROR_INVALID_VALUE, sg_graph_destroy(hGraph))

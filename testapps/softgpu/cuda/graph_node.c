@@ -139,26 +139,19 @@ static CUresult change(CUgraphExec executable, CUgraphNode node, CUgraphNodePara
 	return sg_driver_result(sg_graph_change_end(&edit, (cudaError_t)result, executable, node));
 }
 
-CUresult cuGraphAddNode_v2(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies,
-	const CUgraphEdgeData *dependencyData, size_t numDependencies, CUgraphNodeParams *nodeParams)
-{
-	SG_DRIVER(CUDA_ERROR_OUT_OF_MEMORY);
-	return add_with(phGraphNode, hGraph, dependencies,
-		(const cudaGraphEdgeData *)(const void *)dependencyData, numDependencies, nodeParams);
-}
-
-CUresult cuGraphAddNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies,
-	size_t numDependencies, CUgraphNodeParams *nodeParams)
-{
-	SG_DRIVER(CUDA_ERROR_OUT_OF_MEMORY);
-	return add(phGraphNode, hGraph, dependencies, numDependencies, nodeParams);
-}
-
-CUresult cuGraphNodeSetParams(CUgraphNode hNode, CUgraphNodeParams *nodeParams)
-{
-	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
-	return set(hNode, nodeParams);
-}
+DRIVER_OWN(cuGraphAddNode_v2,
+	(CUgraphNode *, phGraphNode, CUgraph, hGraph, const CUgraphNode *, dependencies,
+		const CUgraphEdgeData *, dependencyData, size_t, numDependencies, CUgraphNodeParams *,
+		nodeParams),
+	CUDA_ERROR_OUT_OF_MEMORY,
+	add_with(phGraphNode, hGraph, dependencies, (const cudaGraphEdgeData *)(const void *)dependencyData,
+		numDependencies, nodeParams))
+DRIVER_OWN(cuGraphAddNode,
+	(CUgraphNode *, phGraphNode, CUgraph, hGraph, const CUgraphNode *, dependencies, size_t,
+		numDependencies, CUgraphNodeParams *, nodeParams),
+	CUDA_ERROR_OUT_OF_MEMORY, add(phGraphNode, hGraph, dependencies, numDependencies, nodeParams))
+DRIVER_OWN(cuGraphNodeSetParams, (CUgraphNode, hNode, CUgraphNodeParams *, nodeParams),
+	CUDA_ERROR_INVALID_VALUE, set(hNode, nodeParams))
 
 CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *pHandle_out, CUgraph hGraph, CUcontext ctx,
 	unsigned int defaultLaunchValue, unsigned int flags)
@@ -176,11 +169,9 @@ CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *pHandle_out, C
 	return result;
 }
 
-CUresult cuGraphExecNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, CUgraphNodeParams *nodeParams)
-{
-	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
-	return change(hGraphExec, hNode, nodeParams);
-}
+DRIVER_OWN(cuGraphExecNodeSetParams,
+	(CUgraphExec, hGraphExec, CUgraphNode, hNode, CUgraphNodeParams *, nodeParams),
+	CUDA_ERROR_INVALID_VALUE, change(hGraphExec, hNode, nodeParams))
 
 /* ---- a function for each kind, and its parameters as the general ones ---- */
 

@@ -96,14 +96,9 @@ static CUresult ask_of_clusters(int *answer, CUfunction func, const CUlaunchConf
 	return sg_driver_result(ask(answer, sg_kernel_of(func), &launch));
 }
 
-CUresult cuOccupancyMaxActiveClusters(int *numClusters, CUfunction func, const CUlaunchConfig *config)
-{
-	SG_DRIVER(CUDA_ERROR_INVALID_HANDLE);
-	return ask_of_clusters(numClusters, func, config, sg_kernel_clusters);
-}
-
-CUresult cuOccupancyMaxPotentialClusterSize(int *clusterSize, CUfunction func, const CUlaunchConfig *config)
-{
-	SG_DRIVER(CUDA_ERROR_INVALID_HANDLE);
-	return ask_of_clusters(clusterSize, func, config, sg_kernel_largest_cluster);
-}
+DRIVER_OWN(cuOccupancyMaxActiveClusters,
+	(int *, numClusters, CUfunction, func, const CUlaunchConfig *, config), CUDA_ERROR_INVALID_HANDLE,
+	ask_of_clusters(numClusters, func, config, sg_kernel_clusters))
+DRIVER_OWN(cuOccupancyMaxPotentialClusterSize,
+	(int *, clusterSize, CUfunction, func, const CUlaunchConfig *, config), CUDA_ERROR_INVALID_HANDLE,
+	ask_of_clusters(clusterSize, func, config, sg_kernel_largest_cluster))

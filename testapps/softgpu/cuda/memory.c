@@ -59,29 +59,12 @@ CUresult cuMemAllocManaged(CUdeviceptr *dptr, size_t bytesize, unsigned int flag
 	return answer(dptr, &pointer, sg_allocate_managed(&pointer, bytesize, flags));
 }
 
-CUresult cuMemFree_v2(CUdeviceptr dptr)
-{
-	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
-	return sg_driver_result(sg_free(sg_pointer(dptr)));
-}
-
-CUresult cuMemFreeHost(void *p)
-{
-	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
-	return sg_driver_result(sg_free_host(p, SG_PINNED, cudaErrorInvalidValue));
-}
-
-CUresult cuMemHostRegister_v2(void *p, size_t bytesize, unsigned int Flags)
-{
-	SG_DRIVER(CUDA_ERROR_OUT_OF_MEMORY);
-	return sg_driver_result(sg_register(p, bytesize, Flags));
-}
-
-CUresult cuMemHostUnregister(void *p)
-{
-	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
-	return sg_driver_result(sg_unregister(p));
-}
+DRIVER(cuMemFree_v2, (CUdeviceptr, dptr), CUDA_ERROR_INVALID_VALUE, sg_free(sg_pointer(dptr)))
+DRIVER(cuMemFreeHost, (void *, p), CUDA_ERROR_INVALID_VALUE,
+	sg_free_host(p, SG_PINNED, cudaErrorInvalidValue))
+DRIVER(cuMemHostRegister_v2, (void *, p, size_t, bytesize, unsigned int, Flags), CUDA_ERROR_OUT_OF_MEMORY,
+	sg_register(p, bytesize, Flags))
+DRIVER(cuMemHostUnregister, (void *, p), CUDA_ERROR_INVALID_VALUE, sg_unregister(p))
 
 CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *pdptr, void *p, unsigned int Flags)
 {
@@ -105,11 +88,8 @@ static CUresult allocate_async(
 	return answer(dptr, &pointer, sg_allocate_async(&pointer, size_bytes, pool, stream));
 }
 
-CUresult cuMemAllocAsync(CUdeviceptr *dptr, size_t bytesize, CUstream hStream)
-{
-	SG_DRIVER(CUDA_ERROR_OUT_OF_MEMORY);
-	return allocate_async(dptr, bytesize, NULL, hStream);
-}
+DRIVER_OWN_PTSZ(cuMemAllocAsync, (CUdeviceptr *, dptr, size_t, bytesize, CUstream, hStream),
+	CUDA_ERROR_OUT_OF_MEMORY, allocate_async(dptr, bytesize, NULL, hStream))
 
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool, CUstream hStream)
 {
@@ -119,11 +99,8 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesize, CUmemoryPoo
 	return allocate_async(dptr, bytesize, sg_memory_pool_of(pool), hStream);
 }
 
-CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream)
-{
-	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
-	return sg_driver_result(sg_free_async(sg_pointer(dptr), hStream));
-}
+DRIVER_PTSZ(cuMemFreeAsync, (CUdeviceptr, dptr, CUstream, hStream), CUDA_ERROR_INVALID_VALUE,
+	sg_free_async(sg_pointer(dptr), hStream))
 
 CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolProps)
 {
@@ -183,28 +160,20 @@ static CUresult prefetch(CUdeviceptr address, size_t count, int type, int id, un
 }
 
 /* The first version names a device, or the host by -1. */
-CUresult cuMemPrefetchAsync(CUdeviceptr devPtr, size_t count, CUdevice dstDevice, CUstream hStream)
-{
-	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
-	return prefetch(devPtr, count,
+DRIVER_OWN_PTSZ(cuMemPrefetchAsync,
+	(CUdeviceptr, devPtr, size_t, count, CUdevice, dstDevice, CUstream, hStream),
+	CUDA_ERROR_INVALID_VALUE,
+	prefetch(devPtr, count,
 		dstDevice == -1 ? (int)cudaMemLocationTypeHost : (int)cudaMemLocationTypeDevice, dstDevice, 0,
-		hStream);
-}
-
-CUresult cuMemPrefetchAsync_v2(
-	CUdeviceptr devPtr, size_t count, CUmemLocation location, unsigned int flags, CUstream hStream)
-{
-	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
-	return prefetch(devPtr, count, (int)location.type, location.id, flags, hStream);
-}
+		hStream))
+DRIVER_OWN_PTSZ(cuMemPrefetchAsync_v2,
+	(CUdeviceptr, devPtr, size_t, count, CUmemLocation, location, unsigned int, flags, CUstream, hStream),
+	CUDA_ERROR_INVALID_VALUE, prefetch(devPtr, count, (int)location.type, location.id, flags, hStream))
 
 /* ---- questions ---- */
 
-CUresult cuMemGetInfo_v2(size_t *free, size_t *total)
-{
-	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
-	return sg_driver_result(sg_memory_info(free, total));
-}
+DRIVER(cuMemGetInfo_v2, (size_t *, free, size_t *, total), CUDA_ERROR_INVALID_VALUE,
+	sg_memory_info(free, total))
 
 CUresult cuMemGetAddressRange_v2(CUdeviceptr *pbase, size_t *psize, CUdeviceptr dptr)
 {

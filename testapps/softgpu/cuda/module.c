@@ -38,11 +38,8 @@ CUresult cuModuleLoad(CUmodule *module, const char *fname)
 	return load_module(module, NULL, fname);
 }
 
-CUresult cuModuleLoadData(CUmodule *module, const void *image)
-{
-	SG_DRIVER(CUDA_ERROR_INVALID_IMAGE);
-	return load_module(module, image, NULL);
-}
+DRIVER_OWN(cuModuleLoadData, (CUmodule *, module, const void *, image), CUDA_ERROR_INVALID_IMAGE,
+	load_module(module, image, NULL))
 
 CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int numOptions,
 	CUjit_option *options, void **optionValues)
@@ -53,11 +50,8 @@ CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned int nu
 	return load_module(module, image, NULL);
 }
 
-CUresult cuModuleLoadFatBinary(CUmodule *module, const void *fatCubin)
-{
-	SG_DRIVER(CUDA_ERROR_INVALID_IMAGE);
-	return load_module(module, fatCubin, NULL);
-}
+DRIVER_OWN(cuModuleLoadFatBinary, (CUmodule *, module, const void *, fatCubin), CUDA_ERROR_INVALID_IMAGE,
+	load_module(module, fatCubin, NULL))
 
 static CUresult unload(const void *handle)
 {
@@ -69,11 +63,7 @@ static CUresult unload(const void *handle)
 	return CUDA_SUCCESS;
 }
 
-CUresult cuModuleUnload(CUmodule hmod)
-{
-	SG_DRIVER(CUDA_ERROR_INVALID_HANDLE);
-	return unload(hmod);
-}
+DRIVER_OWN(cuModuleUnload, (CUmodule, hmod), CUDA_ERROR_INVALID_HANDLE, unload(hmod))
 
 static CUresult find_kernel(struct sg_kernel **out, const void *module, const char *name)
 {
@@ -119,11 +109,8 @@ static CUresult find_variable(CUdeviceptr *address, size_t *bytes, const void *m
 	return sg_driver_result(error);
 }
 
-CUresult cuModuleGetGlobal_v2(CUdeviceptr *dptr, size_t *bytes, CUmodule hmod, const char *name)
-{
-	SG_DRIVER(CUDA_ERROR_NOT_FOUND);
-	return find_variable(dptr, bytes, hmod, name);
-}
+DRIVER_OWN(cuModuleGetGlobal_v2, (CUdeviceptr *, dptr, size_t *, bytes, CUmodule, hmod, const char *, name),
+	CUDA_ERROR_NOT_FOUND, find_variable(dptr, bytes, hmod, name))
 
 /* 1: eager */
 CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode *mode)
@@ -201,11 +188,8 @@ CUresult cuLibraryGetModule(CUmodule *pMod, CUlibrary library)
 	return CUDA_SUCCESS;
 }
 
-CUresult cuLibraryGetGlobal(CUdeviceptr *dptr, size_t *bytes, CUlibrary library, const char *name)
-{
-	SG_DRIVER(CUDA_ERROR_NOT_FOUND);
-	return find_variable(dptr, bytes, library, name);
-}
+DRIVER_OWN(cuLibraryGetGlobal, (CUdeviceptr *, dptr, size_t *, bytes, CUlibrary, library, const char *, name),
+	CUDA_ERROR_NOT_FOUND, find_variable(dptr, bytes, library, name))
 
 /* ---- kernels ---- */
 
@@ -263,11 +247,9 @@ static CUresult param_of(const void *handle, size_t number, size_t *offset, size
 	return CUDA_SUCCESS;
 }
 
-CUresult cuFuncGetParamInfo(CUfunction func, size_t paramIndex, size_t *paramOffset, size_t *paramSize)
-{
-	SG_DRIVER(CUDA_ERROR_INVALID_HANDLE);
-	return param_of(func, paramIndex, paramOffset, paramSize);
-}
+DRIVER_OWN(cuFuncGetParamInfo,
+	(CUfunction, func, size_t, paramIndex, size_t *, paramOffset, size_t *, paramSize),
+	CUDA_ERROR_INVALID_HANDLE, param_of(func, paramIndex, paramOffset, paramSize))
 
 CUresult cuKernelGetParamInfo(CUkernel kernel, size_t paramIndex, size_t *paramOffset, size_t *paramSize)
 {
@@ -286,11 +268,8 @@ static CUresult param_count_of(const void *handle, size_t *count)
 	return sg_driver_result(sg_kernel_param_count(kernel, count));
 }
 
-CUresult cuFuncGetParamCount(CUfunction func, size_t *paramCount)
-{
-	SG_DRIVER(CUDA_ERROR_INVALID_HANDLE);
-	return param_count_of(func, paramCount);
-}
+DRIVER_OWN(cuFuncGetParamCount, (CUfunction, func, size_t *, paramCount), CUDA_ERROR_INVALID_HANDLE,
+	param_count_of(func, paramCount))
 
 CUresult cuKernelGetParamCount(CUkernel kernel, size_t *paramCount)
 {
@@ -324,17 +303,10 @@ static CUresult set_attribute(const void *handle, int attribute, int value)
 		       : sg_driver_result(sg_kernel_set(sg_kernel_of(handle), attribute, value));
 }
 
-CUresult cuFuncGetAttribute(int *pi, CUfunction_attribute attrib, CUfunction hfunc)
-{
-	SG_DRIVER(CUDA_ERROR_INVALID_HANDLE);
-	return attribute_of(pi, (int)attrib, hfunc);
-}
-
-CUresult cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attrib, int value)
-{
-	SG_DRIVER(CUDA_ERROR_INVALID_HANDLE);
-	return set_attribute(hfunc, (int)attrib, value);
-}
+DRIVER_OWN(cuFuncGetAttribute, (int *, pi, CUfunction_attribute, attrib, CUfunction, hfunc),
+	CUDA_ERROR_INVALID_HANDLE, attribute_of(pi, (int)attrib, hfunc))
+DRIVER_OWN(cuFuncSetAttribute, (CUfunction, hfunc, CUfunction_attribute, attrib, int, value),
+	CUDA_ERROR_INVALID_HANDLE, set_attribute(hfunc, (int)attrib, value))
 
 CUresult cuKernelGetAttribute(int *pi, CUfunction_attribute attrib, CUkernel kernel, CUdevice dev)
 {
@@ -366,12 +338,9 @@ static CUresult occupancy(int *blocks, const void *func, int block_threads, size
 	return sg_driver_result(sg_kernel_occupancy(blocks, block_threads, shared_bytes));
 }
 
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(
-	int *numBlocks, CUfunction func, int blockSize, size_t dynamicSMemSize)
-{
-	SG_DRIVER(CUDA_ERROR_INVALID_HANDLE);
-	return occupancy(numBlocks, func, blockSize, dynamicSMemSize);
-}
+DRIVER_OWN(cuOccupancyMaxActiveBlocksPerMultiprocessor,
+	(int *, numBlocks, CUfunction, func, int, blockSize, size_t, dynamicSMemSize),
+	CUDA_ERROR_INVALID_HANDLE, occupancy(numBlocks, func, blockSize, dynamicSMemSize))
 
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
 	int *numBlocks, CUfunction func, int blockSize, size_t dynamicSMemSize, unsigned int flags)

@@ -1,47 +1,17 @@
 /* cuStream* and cuLaunchHostFunc: the runtime's streams under the driver's names. */
 #include "cuda_private.h"
 
-CUresult cuStreamCreate(CUstream *phStream, unsigned int Flags)
-{
-	SG_DRIVER(CUDA_ERROR_OUT_OF_MEMORY);
-	return sg_driver_result(sg_stream_create(phStream, Flags, 0));
-}
-
-CUresult cuStreamCreateWithPriority(CUstream *phStream, unsigned int flags, int priority)
-{
-	SG_DRIVER(CUDA_ERROR_OUT_OF_MEMORY);
-	return sg_driver_result(sg_stream_create(phStream, flags, priority));
-}
-
-CUresult cuStreamDestroy(CUstream hStream)
-{
-	SG_DRIVER(CUDA_ERROR_INVALID_HANDLE);
-	return sg_driver_result(sg_stream_destroy(hStream));
-}
-
-CUresult cuStreamDestroy_v2(CUstream hStream)
-{
-	SG_DRIVER(CUDA_ERROR_INVALID_HANDLE);
-	return sg_driver_result(sg_stream_destroy(hStream));
-}
-
-CUresult cuStreamSynchronize(CUstream hStream)
-{
-	SG_DRIVER(CUDA_ERROR_LAUNCH_FAILED);
-	return sg_driver_result(sg_stream_synchronize(hStream));
-}
-
-CUresult cuStreamQuery(CUstream hStream)
-{
-	SG_DRIVER(CUDA_ERROR_LAUNCH_FAILED);
-	return sg_driver_result(sg_stream_query(hStream));
-}
-
-CUresult cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags)
-{
-	SG_DRIVER(CUDA_ERROR_INVALID_HANDLE);
-	return sg_driver_result(sg_stream_wait_event(hStream, hEvent, Flags));
-}
+DRIVER(cuStreamCreate, (CUstream *, phStream, unsigned int, Flags), CUDA_ERROR_OUT_OF_MEMORY,
+	sg_stream_create(phStream, Flags, 0))
+DRIVER(cuStreamCreateWithPriority, (CUstream *, phStream, unsigned int, flags, int, priority),
+	CUDA_ERROR_OUT_OF_MEMORY, sg_stream_create(phStream, flags, priority))
+DRIVER(cuStreamDestroy, (CUstream, hStream), CUDA_ERROR_INVALID_HANDLE, sg_stream_destroy(hStream))
+DRIVER(cuStreamDestroy_v2, (CUstream, hStream), CUDA_ERROR_INVALID_HANDLE, sg_stream_destroy(hStream))
+DRIVER_PTSZ(
+	cuStreamSynchronize, (CUstream, hStream), CUDA_ERROR_LAUNCH_FAILED, sg_stream_synchronize(hStream))
+DRIVER_PTSZ(cuStreamQuery, (CUstream, hStream), CUDA_ERROR_LAUNCH_FAILED, sg_stream_query(hStream))
+DRIVER_PTSZ(cuStreamWaitEvent, (CUstream, hStream, CUevent, hEvent, unsigned int, Flags),
+	CUDA_ERROR_INVALID_HANDLE, sg_stream_wait_event(hStream, hEvent, Flags))
 
 /* ---- questions ---- */
 
@@ -100,11 +70,8 @@ static CUresult context_of(CUstream handle, CUcontext *context)
 	return CUDA_SUCCESS;
 }
 
-CUresult cuStreamGetCtx(CUstream hStream, CUcontext *pctx)
-{
-	SG_DRIVER(CUDA_ERROR_INVALID_HANDLE);
-	return context_of(hStream, pctx);
-}
+DRIVER_OWN_PTSZ(cuStreamGetCtx, (CUstream, hStream, CUcontext *, pctx), CUDA_ERROR_INVALID_HANDLE,
+	context_of(hStream, pctx))
 
 CUresult cuStreamGetCtx_v2(CUstream hStream, CUcontext *pCtx, CUgreenCtx *pGreenCtx)
 {
@@ -116,11 +83,8 @@ CUresult cuStreamGetCtx_v2(CUstream hStream, CUcontext *pCtx, CUgreenCtx *pGreen
 
 /* ---- the application's code in streams ---- */
 
-CUresult cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void *userData)
-{
-	SG_DRIVER(CUDA_ERROR_UNKNOWN);
-	return sg_driver_result(sg_launch_host(hStream, fn, userData));
-}
+DRIVER_PTSZ(cuLaunchHostFunc, (CUstream, hStream, CUhostFn, fn, void *, userData), CUDA_ERROR_UNKNOWN,
+	sg_launch_host(hStream, fn, userData))
 
 struct callback_arg {
 	CUstreamCallback callback;
@@ -158,17 +122,10 @@ CUresult cuStreamAddCallback(CUstream hStream, CUstreamCallback callback, void *
 /* ---- capture ---- */
 
 /* The first version has no mode. */
-CUresult cuStreamBeginCapture(CUstream hStream)
-{
-	SG_DRIVER(CUDA_ERROR_UNKNOWN);
-	return sg_driver_result(sg_stream_begin_capture(hStream, cudaStreamCaptureModeGlobal));
-}
-
-CUresult cuStreamBeginCapture_v2(CUstream hStream, CUstreamCaptureMode mode)
-{
-	SG_DRIVER(CUDA_ERROR_UNKNOWN);
-	return sg_driver_result(sg_stream_begin_capture(hStream, (enum cudaStreamCaptureMode)(int)mode));
-}
+DRIVER_PTSZ(cuStreamBeginCapture, (CUstream, hStream), CUDA_ERROR_UNKNOWN,
+	sg_stream_begin_capture(hStream, cudaStreamCaptureModeGlobal))
+DRIVER_PTSZ(cuStreamBeginCapture_v2, (CUstream, hStream, CUstreamCaptureMode, mode), CUDA_ERROR_UNKNOWN,
+	sg_stream_begin_capture(hStream, (enum cudaStreamCaptureMode)(int)mode))
 
 CUresult cuStreamBeginCaptureToGraph(CUstream hStream, CUgraph hGraph, const CUgraphNode *dependencies,
 	const CUgraphEdgeData *dependencyData, size_t numDependencies, CUstreamCaptureMode mode)
@@ -179,11 +136,8 @@ CUresult cuStreamBeginCaptureToGraph(CUstream hStream, CUgraph hGraph, const CUg
 		hStream, hGraph, dependencies, NULL, numDependencies, (enum cudaStreamCaptureMode)(int)mode));
 }
 
-CUresult cuStreamEndCapture(CUstream hStream, CUgraph *phGraph)
-{
-	SG_DRIVER(CUDA_ERROR_UNKNOWN);
-	return sg_driver_result(sg_stream_end_capture(hStream, phGraph));
-}
+DRIVER_PTSZ(cuStreamEndCapture, (CUstream, hStream, CUgraph *, phGraph), CUDA_ERROR_UNKNOWN,
+	sg_stream_end_capture(hStream, phGraph))
 
 CUresult cuStreamIsCapturing(CUstream hStream, CUstreamCaptureStatus *captureStatus)
 {
@@ -238,21 +192,14 @@ static CUresult capture_info(CUstream stream, CUstreamCaptureStatus *status, cuu
 	return CUDA_SUCCESS;
 }
 
-CUresult cuStreamGetCaptureInfo(
-	CUstream hStream, CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out)
-{
-	SG_DRIVER(CUDA_ERROR_UNKNOWN);
-	return capture_info(hStream, captureStatus_out, id_out, NULL, NULL, NULL);
-}
-
-CUresult cuStreamGetCaptureInfo_v2(CUstream hStream, CUstreamCaptureStatus *captureStatus_out,
-	cuuint64_t *id_out, CUgraph *graph_out, const CUgraphNode **dependencies_out,
-	size_t *numDependencies_out)
-{
-	SG_DRIVER(CUDA_ERROR_UNKNOWN);
-	return capture_info(
-		hStream, captureStatus_out, id_out, graph_out, dependencies_out, numDependencies_out);
-}
+DRIVER_OWN_PTSZ(cuStreamGetCaptureInfo,
+	(CUstream, hStream, CUstreamCaptureStatus *, captureStatus_out, cuuint64_t *, id_out),
+	CUDA_ERROR_UNKNOWN, capture_info(hStream, captureStatus_out, id_out, NULL, NULL, NULL))
+DRIVER_OWN_PTSZ(cuStreamGetCaptureInfo_v2,
+	(CUstream, hStream, CUstreamCaptureStatus *, captureStatus_out, cuuint64_t *, id_out, CUgraph *,
+		graph_out, const CUgraphNode **, dependencies_out, size_t *, numDependencies_out),
+	CUDA_ERROR_UNKNOWN,
+	capture_info(hStream, captureStatus_out, id_out, graph_out, dependencies_out, numDependencies_out))
 
 CUresult cuStreamGetCaptureInfo_v3(CUstream hStream, CUstreamCaptureStatus *captureStatus_out,
 	cuuint64_t *id_out, CUgraph *graph_out, const CUgraphNode **dependencies_out,
