@@ -175,278 +175,112 @@ DRIVER_OWN(cuGraphExecNodeSetParams,
 
 /* ---- a function for each kind, and its parameters as the general ones ---- */
 
-static CUgraphNodeParams of_kernel(const CUDA_KERNEL_NODE_PARAMS_v2 *params)
-{
-	CUgraphNodeParams all = {.type = CU_GRAPH_NODE_TYPE_KERNEL};
+/* Parameters of a kind, to be filled; a conversion of NULL is NULL. */
+#define NODE(kind, ...) (&(CUgraphNodeParams){.type = CU_GRAPH_NODE_TYPE_##kind, ##__VA_ARGS__})
 
-	all.kernel.func = params->func;
-	all.kernel.gridDimX = params->gridDimX;
-	all.kernel.gridDimY = params->gridDimY;
-	all.kernel.gridDimZ = params->gridDimZ;
-	all.kernel.blockDimX = params->blockDimX;
-	all.kernel.blockDimY = params->blockDimY;
-	all.kernel.blockDimZ = params->blockDimZ;
-	all.kernel.sharedMemBytes = params->sharedMemBytes;
-	all.kernel.kernelParams = params->kernelParams;
-	all.kernel.extra = params->extra;
-	all.kernel.kern = params->kern;
+static CUgraphNodeParams *of_kernel(CUgraphNodeParams *all, const CUDA_KERNEL_NODE_PARAMS_v2 *params)
+{
+	if (params == NULL)
+		return NULL;
+	all->kernel.func = params->func;
+	all->kernel.gridDimX = params->gridDimX;
+	all->kernel.gridDimY = params->gridDimY;
+	all->kernel.gridDimZ = params->gridDimZ;
+	all->kernel.blockDimX = params->blockDimX;
+	all->kernel.blockDimY = params->blockDimY;
+	all->kernel.blockDimZ = params->blockDimZ;
+	all->kernel.sharedMemBytes = params->sharedMemBytes;
+	all->kernel.kernelParams = params->kernelParams;
+	all->kernel.extra = params->extra;
+	all->kernel.kern = params->kern;
 	return all;
 }
 
-static CUgraphNodeParams of_copy(const CUDA_MEMCPY3D *params)
+static CUgraphNodeParams *of_copy(CUgraphNodeParams *all, const CUDA_MEMCPY3D *params)
 {
-	CUgraphNodeParams all = {.type = CU_GRAPH_NODE_TYPE_MEMCPY};
-
-	all.memcpy.copyParams = *params;
+	if (params == NULL)
+		return NULL;
+	all->memcpy.copyParams = *params;
 	return all;
 }
 
-static CUgraphNodeParams of_set(const CUDA_MEMSET_NODE_PARAMS_v1 *params)
+static CUgraphNodeParams *of_set(CUgraphNodeParams *all, const CUDA_MEMSET_NODE_PARAMS_v1 *params)
 {
-	CUgraphNodeParams all = {.type = CU_GRAPH_NODE_TYPE_MEMSET};
-
-	all.memset.dst = params->dst;
-	all.memset.pitch = params->pitch;
-	all.memset.value = params->value;
-	all.memset.elementSize = params->elementSize;
-	all.memset.width = params->width;
-	all.memset.height = params->height;
+	if (params == NULL)
+		return NULL;
+	all->memset.dst = params->dst;
+	all->memset.pitch = params->pitch;
+	all->memset.value = params->value;
+	all->memset.elementSize = params->elementSize;
+	all->memset.width = params->width;
+	all->memset.height = params->height;
 	return all;
 }
 
-static CUgraphNodeParams of_graph(CUgraph graph)
+static CUgraphNodeParams *of_host(CUgraphNodeParams *all, const CUDA_HOST_NODE_PARAMS_v1 *params)
 {
-	CUgraphNodeParams all = {.type = CU_GRAPH_NODE_TYPE_GRAPH};
-
-	all.graph.graph = graph;
+	if (params == NULL)
+		return NULL;
+	all->host.fn = params->fn;
+	all->host.userData = params->userData;
 	return all;
 }
 
-CUresult cuGraphAddKernelNode_v2(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies,
-	size_t numDependencies, const CUDA_KERNEL_NODE_PARAMS_v2 *nodeParams)
-{
-	CUgraphNodeParams params;
+/*
+ * Rows to add a node, to set what it does in its graph, and to change it where it is executable: name, what
+ * follows the parameters that all of them have, the parameters as the general ones.
+ */
+#define ADD(name, parameters, params) \
+	CUresult name(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, \
+		size_t numDependencies, PM_OPEN parameters) \
+	{ \
+		SG_DRIVER(CUDA_ERROR_OUT_OF_MEMORY); \
+		return add(phGraphNode, hGraph, dependencies, numDependencies, params); \
+	}
+#define SET(name, parameters, params) \
+	CUresult name(CUgraphNode hNode, PM_OPEN parameters) \
+	{ \
+		SG_DRIVER(CUDA_ERROR_INVALID_VALUE); \
+		return set(hNode, params); \
+	}
+#define CHANGE(name, parameters, params) \
+	CUresult name(CUgraphExec hGraphExec, CUgraphNode hNode, PM_OPEN parameters) \
+	{ \
+		SG_DRIVER(CUDA_ERROR_INVALID_VALUE); \
+		return change(hGraphExec, hNode, params); \
+	}
 
-	SG_DRIVER(CUDA_ERROR_OUT_OF_MEMORY);
-	if (nodeParams == NULL)
-		return CUDA_ERROR_INVALID_VALUE;
-	params = of_kernel(nodeParams);
-	return add(phGraphNode, hGraph, dependencies, numDependencies, &params);
-}
-
-CUresult cuGraphExecKernelNodeSetParams_v2(
-	CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS_v2 *nodeParams)
-{
-	CUgraphNodeParams params;
-
-	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
-	if (nodeParams == NULL)
-		return CUDA_ERROR_INVALID_VALUE;
-	params = of_kernel(nodeParams);
-	return change(hGraphExec, hNode, &params);
-}
-
-CUresult cuGraphAddMemcpyNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies,
-	size_t numDependencies, const CUDA_MEMCPY3D *copyParams, CUcontext ctx)
-{
-	CUgraphNodeParams params;
-
-	SG_DRIVER(CUDA_ERROR_OUT_OF_MEMORY);
-	(void)ctx;
-	if (copyParams == NULL)
-		return CUDA_ERROR_INVALID_VALUE;
-	params = of_copy(copyParams);
-	return add(phGraphNode, hGraph, dependencies, numDependencies, &params);
-}
-
-CUresult cuGraphExecMemcpyNodeSetParams(
-	CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_MEMCPY3D *copyParams, CUcontext ctx)
-{
-	CUgraphNodeParams params;
-
-	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
-	(void)ctx;
-	if (copyParams == NULL)
-		return CUDA_ERROR_INVALID_VALUE;
-	params = of_copy(copyParams);
-	return change(hGraphExec, hNode, &params);
-}
-
-CUresult cuGraphAddMemsetNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies,
-	size_t numDependencies, const CUDA_MEMSET_NODE_PARAMS_v1 *memsetParams, CUcontext ctx)
-{
-	CUgraphNodeParams params;
-
-	SG_DRIVER(CUDA_ERROR_OUT_OF_MEMORY);
-	(void)ctx;
-	if (memsetParams == NULL)
-		return CUDA_ERROR_INVALID_VALUE;
-	params = of_set(memsetParams);
-	return add(phGraphNode, hGraph, dependencies, numDependencies, &params);
-}
-
-CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
-	const CUDA_MEMSET_NODE_PARAMS_v1 *memsetParams, CUcontext ctx)
-{
-	CUgraphNodeParams params;
-
-	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
-	(void)ctx;
-	if (memsetParams == NULL)
-		return CUDA_ERROR_INVALID_VALUE;
-	params = of_set(memsetParams);
-	return change(hGraphExec, hNode, &params);
-}
-
-CUresult cuGraphAddChildGraphNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies,
-	size_t numDependencies, CUgraph childGraph)
-{
-	CUgraphNodeParams params = of_graph(childGraph);
-
-	SG_DRIVER(CUDA_ERROR_OUT_OF_MEMORY);
-	return add(phGraphNode, hGraph, dependencies, numDependencies, &params);
-}
-
-CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode, CUgraph childGraph)
-{
-	CUgraphNodeParams params = of_graph(childGraph);
-
-	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
-	return change(hGraphExec, hNode, &params);
-}
-
-CUresult cuGraphAddEmptyNode(
-	CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies, size_t numDependencies)
-{
-	CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_EMPTY};
-
-	SG_DRIVER(CUDA_ERROR_OUT_OF_MEMORY);
-	return add(phGraphNode, hGraph, dependencies, numDependencies, &params);
-}
-
-/* ---- in the graph itself, host functions, events, memory ---- */
-
-CUresult cuGraphKernelNodeSetParams_v2(CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS_v2 *nodeParams)
-{
-	CUgraphNodeParams params;
-
-	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
-	if (nodeParams == NULL)
-		return CUDA_ERROR_INVALID_VALUE;
-	params = of_kernel(nodeParams);
-	return set(hNode, &params);
-}
-
-CUresult cuGraphMemcpyNodeSetParams(CUgraphNode hNode, const CUDA_MEMCPY3D *nodeParams)
-{
-	CUgraphNodeParams params;
-
-	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
-	if (nodeParams == NULL)
-		return CUDA_ERROR_INVALID_VALUE;
-	params = of_copy(nodeParams);
-	return set(hNode, &params);
-}
-
-CUresult cuGraphMemsetNodeSetParams(CUgraphNode hNode, const CUDA_MEMSET_NODE_PARAMS_v1 *nodeParams)
-{
-	CUgraphNodeParams params;
-
-	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
-	if (nodeParams == NULL)
-		return CUDA_ERROR_INVALID_VALUE;
-	params = of_set(nodeParams);
-	return set(hNode, &params);
-}
-
-static CUgraphNodeParams of_host(const CUDA_HOST_NODE_PARAMS_v1 *params)
-{
-	CUgraphNodeParams all = {.type = CU_GRAPH_NODE_TYPE_HOST};
-
-	all.host.fn = params->fn;
-	all.host.userData = params->userData;
-	return all;
-}
-
-CUresult cuGraphAddHostNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies,
-	size_t numDependencies, const CUDA_HOST_NODE_PARAMS_v1 *nodeParams)
-{
-	CUgraphNodeParams params;
-
-	SG_DRIVER(CUDA_ERROR_OUT_OF_MEMORY);
-	if (nodeParams == NULL)
-		return CUDA_ERROR_INVALID_VALUE;
-	params = of_host(nodeParams);
-	return add(phGraphNode, hGraph, dependencies, numDependencies, &params);
-}
-
-CUresult cuGraphHostNodeSetParams(CUgraphNode hNode, const CUDA_HOST_NODE_PARAMS_v1 *nodeParams)
-{
-	CUgraphNodeParams params;
-
-	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
-	if (nodeParams == NULL)
-		return CUDA_ERROR_INVALID_VALUE;
-	params = of_host(nodeParams);
-	return set(hNode, &params);
-}
-
-CUresult cuGraphExecHostNodeSetParams(
-	CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_HOST_NODE_PARAMS_v1 *nodeParams)
-{
-	CUgraphNodeParams params;
-
-	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
-	if (nodeParams == NULL)
-		return CUDA_ERROR_INVALID_VALUE;
-	params = of_host(nodeParams);
-	return change(hGraphExec, hNode, &params);
-}
-
-static CUgraphNodeParams of_event(CUgraphNodeType type, CUevent event)
-{
-	CUgraphNodeParams all = {.type = type};
-
-	if (type == CU_GRAPH_NODE_TYPE_WAIT_EVENT)
-		all.eventWait.event = event;
-	else
-		all.eventRecord.event = event;
-	return all;
-}
-
-CUresult cuGraphAddEventRecordNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies,
-	size_t numDependencies, CUevent event)
-{
-	CUgraphNodeParams params = of_event(CU_GRAPH_NODE_TYPE_EVENT_RECORD, event);
-
-	SG_DRIVER(CUDA_ERROR_OUT_OF_MEMORY);
-	return add(phGraphNode, hGraph, dependencies, numDependencies, &params);
-}
-
-CUresult cuGraphAddEventWaitNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies,
-	size_t numDependencies, CUevent event)
-{
-	CUgraphNodeParams params = of_event(CU_GRAPH_NODE_TYPE_WAIT_EVENT, event);
-
-	SG_DRIVER(CUDA_ERROR_OUT_OF_MEMORY);
-	return add(phGraphNode, hGraph, dependencies, numDependencies, &params);
-}
-
-CUresult cuGraphExecEventRecordNodeSetEvent(CUgraphExec hGraphExec, CUgraphNode hNode, CUevent event)
-{
-	CUgraphNodeParams params = of_event(CU_GRAPH_NODE_TYPE_EVENT_RECORD, event);
-
-	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
-	return change(hGraphExec, hNode, &params);
-}
-
-CUresult cuGraphExecEventWaitNodeSetEvent(CUgraphExec hGraphExec, CUgraphNode hNode, CUevent event)
-{
-	CUgraphNodeParams params = of_event(CU_GRAPH_NODE_TYPE_WAIT_EVENT, event);
-
-	SG_DRIVER(CUDA_ERROR_INVALID_VALUE);
-	return change(hGraphExec, hNode, &params);
-}
+ADD(cuGraphAddKernelNode_v2, (const CUDA_KERNEL_NODE_PARAMS_v2 *nodeParams),
+	of_kernel(NODE(KERNEL), nodeParams))
+SET(cuGraphKernelNodeSetParams_v2, (const CUDA_KERNEL_NODE_PARAMS_v2 *nodeParams),
+	of_kernel(NODE(KERNEL), nodeParams))
+CHANGE(cuGraphExecKernelNodeSetParams_v2, (const CUDA_KERNEL_NODE_PARAMS_v2 *nodeParams),
+	of_kernel(NODE(KERNEL), nodeParams))
+ADD(cuGraphAddMemcpyNode, (const CUDA_MEMCPY3D *copyParams, CUcontext ctx),
+	((void)ctx, of_copy(NODE(MEMCPY), copyParams)))
+SET(cuGraphMemcpyNodeSetParams, (const CUDA_MEMCPY3D *nodeParams), of_copy(NODE(MEMCPY), nodeParams))
+CHANGE(cuGraphExecMemcpyNodeSetParams, (const CUDA_MEMCPY3D *copyParams, CUcontext ctx),
+	((void)ctx, of_copy(NODE(MEMCPY), copyParams)))
+ADD(cuGraphAddMemsetNode, (const CUDA_MEMSET_NODE_PARAMS_v1 *memsetParams, CUcontext ctx),
+	((void)ctx, of_set(NODE(MEMSET), memsetParams)))
+SET(cuGraphMemsetNodeSetParams, (const CUDA_MEMSET_NODE_PARAMS_v1 *nodeParams),
+	of_set(NODE(MEMSET), nodeParams))
+CHANGE(cuGraphExecMemsetNodeSetParams, (const CUDA_MEMSET_NODE_PARAMS_v1 *memsetParams, CUcontext ctx),
+	((void)ctx, of_set(NODE(MEMSET), memsetParams)))
+ADD(cuGraphAddHostNode, (const CUDA_HOST_NODE_PARAMS_v1 *nodeParams), of_host(NODE(HOST), nodeParams))
+SET(cuGraphHostNodeSetParams, (const CUDA_HOST_NODE_PARAMS_v1 *nodeParams), of_host(NODE(HOST), nodeParams))
+CHANGE(cuGraphExecHostNodeSetParams, (const CUDA_HOST_NODE_PARAMS_v1 *nodeParams),
+	of_host(NODE(HOST), nodeParams))
+ADD(cuGraphAddChildGraphNode, (CUgraph childGraph), NODE(GRAPH, .graph.graph = childGraph))
+CHANGE(cuGraphExecChildGraphNodeSetParams, (CUgraph childGraph), NODE(GRAPH, .graph.graph = childGraph))
+ADD(cuGraphAddEventRecordNode, (CUevent event), NODE(EVENT_RECORD, .eventRecord.event = event))
+CHANGE(cuGraphExecEventRecordNodeSetEvent, (CUevent event), NODE(EVENT_RECORD, .eventRecord.event = event))
+ADD(cuGraphAddEventWaitNode, (CUevent event), NODE(WAIT_EVENT, .eventWait.event = event))
+CHANGE(cuGraphExecEventWaitNodeSetEvent, (CUevent event), NODE(WAIT_EVENT, .eventWait.event = event))
+DRIVER_OWN(cuGraphAddEmptyNode,
+	(CUgraphNode *, phGraphNode, CUgraph, hGraph, const CUgraphNode *, dependencies, size_t,
+		numDependencies),
+	CUDA_ERROR_OUT_OF_MEMORY, add(phGraphNode, hGraph, dependencies, numDependencies, NODE(EMPTY)))
 
 CUresult cuGraphAddMemAllocNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies,
 	size_t numDependencies, CUDA_MEM_ALLOC_NODE_PARAMS_v1 *nodeParams)
