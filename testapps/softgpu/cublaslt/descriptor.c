@@ -4,6 +4,7 @@
  * The one idea: a table per kind of descriptor; setting and asking are written once.
  */
 #include "cublaslt_private.h"
+#include "pm_lists.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -178,11 +179,53 @@ static cublasStatus_t clear(void *descriptor, size_t size, size_t needed)
 	return CUBLAS_STATUS_SUCCESS;
 }
 
-static cublasStatus_t destroy(void *descriptor)
-{
-	free(descriptor);
-	return CUBLAS_STATUS_SUCCESS;
-}
+/* ---- a row for each function: its name, its parameters or the descriptor's type, and what it does ---- */
+
+#define INIT(name, descriptor, parameters, init) \
+	cublasStatus_t name(PM_OPEN parameters) \
+	{ \
+		cublasStatus_t status; \
+\
+		SG_ENTER(); \
+		status = clear(descriptor, size, sizeof(*(descriptor))); \
+		if (status == CUBLAS_STATUS_SUCCESS) \
+			init; \
+		return status; \
+	}
+#define CREATE(name, descriptor, parameters, init) \
+	cublasStatus_t name(PM_OPEN parameters) \
+	{ \
+		SG_ENTER(); \
+		if ((descriptor) == NULL) \
+			return CUBLAS_STATUS_INVALID_VALUE; \
+		*(descriptor) = calloc(1, sizeof(**(descriptor))); \
+		if (*(descriptor) == NULL) \
+			return CUBLAS_STATUS_ALLOC_FAILED; \
+		init; \
+		return CUBLAS_STATUS_SUCCESS; \
+	}
+#define DESTROY(name, type) \
+	cublasStatus_t name(type descriptor) \
+	{ \
+		SG_ENTER(); \
+		free(descriptor); \
+		return CUBLAS_STATUS_SUCCESS; \
+	}
+#define SET(name, type, attribute_type, attributes) \
+	cublasStatus_t name(type descriptor, attribute_type attr, const void *buf, size_t sizeInBytes) \
+	{ \
+		SG_ENTER(); \
+		return sg_attribute_set( \
+			attributes, LENGTH(attributes), descriptor, (int)attr, buf, sizeInBytes); \
+	}
+#define GET(name, type, attribute_type, attributes) \
+	cublasStatus_t name( \
+		type descriptor, attribute_type attr, void *buf, size_t sizeInBytes, size_t *sizeWritten) \
+	{ \
+		SG_ENTER(); \
+		return sg_attribute_get(attributes, LENGTH(attributes), descriptor, (int)attr, buf, \
+			sizeInBytes, sizeWritten); \
+	}
 
 static void init_layout(void *descriptor, cudaDataType type, uint64_t rows, uint64_t columns, int64_t ld)
 {
@@ -196,52 +239,18 @@ static void init_layout(void *descriptor, cudaDataType type, uint64_t rows, uint
 	memcpy(descriptor, &layout, sizeof(layout));
 }
 
-cublasStatus_t cublasLtMatrixLayoutInit_internal(cublasLtMatrixLayout_t matLayout, size_t size,
-	cudaDataType type, uint64_t rows, uint64_t cols, int64_t ld)
-{
-	cublasStatus_t status;
-
-	SG_ENTER();
-	status = clear(matLayout, size, sizeof(*matLayout));
-	if (status == CUBLAS_STATUS_SUCCESS)
-		init_layout(matLayout, type, rows, cols, ld);
-	return status;
-}
-
-cublasStatus_t cublasLtMatrixLayoutCreate(
-	cublasLtMatrixLayout_t *matLayout, cudaDataType type, uint64_t rows, uint64_t cols, int64_t ld)
-{
-	SG_ENTER();
-	if (matLayout == NULL)
-		return CUBLAS_STATUS_INVALID_VALUE;
-	*matLayout = calloc(1, sizeof(**matLayout));
-	if (*matLayout == NULL)
-		return CUBLAS_STATUS_ALLOC_FAILED;
-	init_layout(*matLayout, type, rows, cols, ld);
-	return CUBLAS_STATUS_SUCCESS;
-}
-
-cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t matLayout)
-{
-	SG_ENTER();
-	return destroy(matLayout);
-}
-
-cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t matLayout,
-	cublasLtMatrixLayoutAttribute_t attr, const void *buf, size_t sizeInBytes)
-{
-	SG_ENTER();
-	return sg_attribute_set(
-		layout_attributes, LENGTH(layout_attributes), matLayout, (int)attr, buf, sizeInBytes);
-}
-
-cublasStatus_t cublasLtMatrixLayoutGetAttribute(cublasLtMatrixLayout_t matLayout,
-	cublasLtMatrixLayoutAttribute_t attr, void *buf, size_t sizeInBytes, size_t *sizeWritten)
-{
-	SG_ENTER();
-	return sg_attribute_get(layout_attributes, LENGTH(layout_attributes), matLayout, (int)attr, buf,
-		sizeInBytes, sizeWritten);
-}
+INIT(cublasLtMatrixLayoutInit_internal, matLayout,
+	(cublasLtMatrixLayout_t matLayout, size_t size, cudaDataType type, uint64_t rows, uint64_t cols,
+		int64_t ld),
+	init_layout(matLayout, type, rows, cols, ld))
+CREATE(cublasLtMatrixLayoutCreate, matLayout,
+	(cublasLtMatrixLayout_t * matLayout, cudaDataType type, uint64_t rows, uint64_t cols, int64_t ld),
+	init_layout(*matLayout, type, rows, cols, ld))
+DESTROY(cublasLtMatrixLayoutDestroy, cublasLtMatrixLayout_t)
+SET(cublasLtMatrixLayoutSetAttribute, cublasLtMatrixLayout_t, cublasLtMatrixLayoutAttribute_t,
+	layout_attributes)
+GET(cublasLtMatrixLayoutGetAttribute, cublasLtMatrixLayout_t, cublasLtMatrixLayoutAttribute_t,
+	layout_attributes)
 
 static void init_matmul(void *descriptor, cublasComputeType_t compute, cudaDataType_t scale)
 {
@@ -255,52 +264,16 @@ static void init_matmul(void *descriptor, cublasComputeType_t compute, cudaDataT
 	memcpy(descriptor, &matmul, sizeof(matmul));
 }
 
-cublasStatus_t cublasLtMatmulDescInit_internal(cublasLtMatmulDesc_t matmulDesc, size_t size,
-	cublasComputeType_t computeType, cudaDataType_t scaleType)
-{
-	cublasStatus_t status;
-
-	SG_ENTER();
-	status = clear(matmulDesc, size, sizeof(*matmulDesc));
-	if (status == CUBLAS_STATUS_SUCCESS)
-		init_matmul(matmulDesc, computeType, scaleType);
-	return status;
-}
-
-cublasStatus_t cublasLtMatmulDescCreate(
-	cublasLtMatmulDesc_t *matmulDesc, cublasComputeType_t computeType, cudaDataType_t scaleType)
-{
-	SG_ENTER();
-	if (matmulDesc == NULL)
-		return CUBLAS_STATUS_INVALID_VALUE;
-	*matmulDesc = calloc(1, sizeof(**matmulDesc));
-	if (*matmulDesc == NULL)
-		return CUBLAS_STATUS_ALLOC_FAILED;
-	init_matmul(*matmulDesc, computeType, scaleType);
-	return CUBLAS_STATUS_SUCCESS;
-}
-
-cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t matmulDesc)
-{
-	SG_ENTER();
-	return destroy(matmulDesc);
-}
-
-cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t matmulDesc,
-	cublasLtMatmulDescAttributes_t attr, const void *buf, size_t sizeInBytes)
-{
-	SG_ENTER();
-	return sg_attribute_set(
-		matmul_attributes, LENGTH(matmul_attributes), matmulDesc, (int)attr, buf, sizeInBytes);
-}
-
-cublasStatus_t cublasLtMatmulDescGetAttribute(cublasLtMatmulDesc_t matmulDesc,
-	cublasLtMatmulDescAttributes_t attr, void *buf, size_t sizeInBytes, size_t *sizeWritten)
-{
-	SG_ENTER();
-	return sg_attribute_get(matmul_attributes, LENGTH(matmul_attributes), matmulDesc, (int)attr, buf,
-		sizeInBytes, sizeWritten);
-}
+INIT(cublasLtMatmulDescInit_internal, matmulDesc,
+	(cublasLtMatmulDesc_t matmulDesc, size_t size, cublasComputeType_t computeType,
+		cudaDataType_t scaleType),
+	init_matmul(matmulDesc, computeType, scaleType))
+CREATE(cublasLtMatmulDescCreate, matmulDesc,
+	(cublasLtMatmulDesc_t * matmulDesc, cublasComputeType_t computeType, cudaDataType_t scaleType),
+	init_matmul(*matmulDesc, computeType, scaleType))
+DESTROY(cublasLtMatmulDescDestroy, cublasLtMatmulDesc_t)
+SET(cublasLtMatmulDescSetAttribute, cublasLtMatmulDesc_t, cublasLtMatmulDescAttributes_t, matmul_attributes)
+GET(cublasLtMatmulDescGetAttribute, cublasLtMatmulDesc_t, cublasLtMatmulDescAttributes_t, matmul_attributes)
 
 static void init_preference(void *descriptor)
 {
@@ -314,94 +287,23 @@ static void init_preference(void *descriptor)
 	memcpy(descriptor, &preference, sizeof(preference));
 }
 
-cublasStatus_t cublasLtMatmulPreferenceInit_internal(cublasLtMatmulPreference_t pref, size_t size)
-{
-	cublasStatus_t status;
+INIT(cublasLtMatmulPreferenceInit_internal, pref, (cublasLtMatmulPreference_t pref, size_t size),
+	init_preference(pref))
+CREATE(cublasLtMatmulPreferenceCreate, pref, (cublasLtMatmulPreference_t * pref), init_preference(*pref))
+DESTROY(cublasLtMatmulPreferenceDestroy, cublasLtMatmulPreference_t)
+SET(cublasLtMatmulPreferenceSetAttribute, cublasLtMatmulPreference_t, cublasLtMatmulPreferenceAttributes_t,
+	preference_attributes)
+GET(cublasLtMatmulPreferenceGetAttribute, cublasLtMatmulPreference_t, cublasLtMatmulPreferenceAttributes_t,
+	preference_attributes)
 
-	SG_ENTER();
-	status = clear(pref, size, sizeof(*pref));
-	if (status == CUBLAS_STATUS_SUCCESS)
-		init_preference(pref);
-	return status;
-}
-
-cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *pref)
-{
-	SG_ENTER();
-	if (pref == NULL)
-		return CUBLAS_STATUS_INVALID_VALUE;
-	*pref = calloc(1, sizeof(**pref));
-	if (*pref == NULL)
-		return CUBLAS_STATUS_ALLOC_FAILED;
-	init_preference(*pref);
-	return CUBLAS_STATUS_SUCCESS;
-}
-
-cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t pref)
-{
-	SG_ENTER();
-	return destroy(pref);
-}
-
-cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t pref,
-	cublasLtMatmulPreferenceAttributes_t attr, const void *buf, size_t sizeInBytes)
-{
-	SG_ENTER();
-	return sg_attribute_set(
-		preference_attributes, LENGTH(preference_attributes), pref, (int)attr, buf, sizeInBytes);
-}
-
-cublasStatus_t cublasLtMatmulPreferenceGetAttribute(cublasLtMatmulPreference_t pref,
-	cublasLtMatmulPreferenceAttributes_t attr, void *buf, size_t sizeInBytes, size_t *sizeWritten)
-{
-	SG_ENTER();
-	return sg_attribute_get(preference_attributes, LENGTH(preference_attributes), pref, (int)attr, buf,
-		sizeInBytes, sizeWritten);
-}
-
-cublasStatus_t cublasLtMatrixTransformDescInit_internal(
-	cublasLtMatrixTransformDesc_t transformDesc, size_t size, cudaDataType scaleType)
-{
-	cublasStatus_t status;
-
-	SG_ENTER();
-	status = clear(transformDesc, size, sizeof(*transformDesc));
-	if (status == CUBLAS_STATUS_SUCCESS)
-		((struct sg_transform *)transformDesc)->scale = (int32_t)scaleType;
-	return status;
-}
-
-cublasStatus_t cublasLtMatrixTransformDescCreate(
-	cublasLtMatrixTransformDesc_t *transformDesc, cudaDataType scaleType)
-{
-	SG_ENTER();
-	if (transformDesc == NULL)
-		return CUBLAS_STATUS_INVALID_VALUE;
-	*transformDesc = calloc(1, sizeof(**transformDesc));
-	if (*transformDesc == NULL)
-		return CUBLAS_STATUS_ALLOC_FAILED;
-	((struct sg_transform *)*transformDesc)->scale = (int32_t)scaleType;
-	return CUBLAS_STATUS_SUCCESS;
-}
-
-cublasStatus_t cublasLtMatrixTransformDescDestroy(cublasLtMatrixTransformDesc_t transformDesc)
-{
-	SG_ENTER();
-	return destroy(transformDesc);
-}
-
-cublasStatus_t cublasLtMatrixTransformDescSetAttribute(cublasLtMatrixTransformDesc_t transformDesc,
-	cublasLtMatrixTransformDescAttributes_t attr, const void *buf, size_t sizeInBytes)
-{
-	SG_ENTER();
-	return sg_attribute_set(transform_attributes, LENGTH(transform_attributes), transformDesc, (int)attr,
-		buf, sizeInBytes);
-}
-
-cublasStatus_t cublasLtMatrixTransformDescGetAttribute(cublasLtMatrixTransformDesc_t transformDesc,
-	cublasLtMatrixTransformDescAttributes_t attr, void *buf, size_t sizeInBytes, size_t *sizeWritten)
-{
-	SG_ENTER();
-	return sg_attribute_get(transform_attributes, LENGTH(transform_attributes), transformDesc, (int)attr,
-		buf, sizeInBytes, sizeWritten);
-}
+INIT(cublasLtMatrixTransformDescInit_internal, transformDesc,
+	(cublasLtMatrixTransformDesc_t transformDesc, size_t size, cudaDataType scaleType),
+	((struct sg_transform *)transformDesc)->scale = (int32_t)scaleType)
+CREATE(cublasLtMatrixTransformDescCreate, transformDesc,
+	(cublasLtMatrixTransformDesc_t * transformDesc, cudaDataType scaleType),
+	((struct sg_transform *)*transformDesc)->scale = (int32_t)scaleType)
+DESTROY(cublasLtMatrixTransformDescDestroy, cublasLtMatrixTransformDesc_t)
+SET(cublasLtMatrixTransformDescSetAttribute, cublasLtMatrixTransformDesc_t,
+	cublasLtMatrixTransformDescAttributes_t, transform_attributes)
+GET(cublasLtMatrixTransformDescGetAttribute, cublasLtMatrixTransformDesc_t,
+	cublasLtMatrixTransformDescAttributes_t, transform_attributes)
