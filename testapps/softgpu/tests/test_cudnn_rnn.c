@@ -463,65 +463,6 @@ static void test_errors(void)
 	drop_memory(&r);
 }
 
-/* The older attention: descriptors and where its weights are; the passes are refused. */
-static void test_attention(void)
-{
-	static const int dim[] = {5, 2, 1, 6}, length[] = {5, 3};
-	static const cudnnSeqDataAxis_t axes[] = {CUDNN_SEQDATA_BATCH_DIM, CUDNN_SEQDATA_TIME_DIM,
-		CUDNN_SEQDATA_BEAM_DIM, CUDNN_SEQDATA_VECT_DIM};
-	static const cudnnSeqDataAxis_t twice[] = {CUDNN_SEQDATA_BATCH_DIM, CUDNN_SEQDATA_BATCH_DIM,
-		CUDNN_SEQDATA_BEAM_DIM, CUDNN_SEQDATA_VECT_DIM};
-	static const int window[] = {0, 0, 0, 0, 0};
-	cudnnAttnDescriptor_t attention = NULL;
-	cudnnSeqDataDescriptor_t sequence = NULL;
-	cudnnTensorDescriptor_t part = NULL;
-	cudnnDataType_t type;
-	size_t weight_bytes = 0, work_bytes = 0, reserve_bytes = 0;
-	int heads = 0, o_size = 0, ndims = 0, got[8], stride[8];
-	char memory[4];
-	void *address = NULL;
-
-	case_name = "attention";
-	OK(cudnnCreateSeqDataDescriptor(&sequence));
-	BAD(cudnnSetSeqDataDescriptor(sequence, CUDNN_DATA_FLOAT, 4, dim, twice, 2, length, NULL));
-	BAD(cudnnSetSeqDataDescriptor(sequence, CUDNN_DATA_FLOAT, 4, dim, axes, 1, length, NULL));
-	OK(cudnnSetSeqDataDescriptor(sequence, CUDNN_DATA_FLOAT, 4, dim, axes, 2, length, NULL));
-	OK(cudnnGetSeqDataDescriptor(sequence, &type, &ndims, 4, got, NULL, &work_bytes, 0, NULL, NULL));
-	EXPECT(ndims == 4 && got[CUDNN_SEQDATA_VECT_DIM] == 6 && work_bytes == 2);
-	OK(cudnnCreateAttnDescriptor(&attention));
-#define ATTENTION(mode, k_projected) \
-	cudnnSetAttnDescriptor(attention, mode, 3, 0.5, CUDNN_DATA_FLOAT, CUDNN_DATA_FLOAT, \
-		CUDNN_DEFAULT_MATH, NULL, NULL, 6, 7, 8, 4, k_projected, 5, 9, 5, 5, 2, 1)
-	BAD(ATTENTION(0, 3));
-	BAD(ATTENTION(8, 4));
-	OK(ATTENTION(2, 4));
-	OK(cudnnGetAttnDescriptor(attention, NULL, &heads, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-		NULL, NULL, NULL, NULL, &o_size, NULL, NULL, NULL, NULL));
-	EXPECT(heads == 3 && o_size == 9);
-	OK(cudnnGetMultiHeadAttnBuffers(handle, attention, &weight_bytes, &work_bytes, &reserve_bytes));
-	EXPECT(weight_bytes == (3 * (6 * 4 + 7 * 4 + 8 * 5 + 5 * 9) + 3 * (4 + 4 + 5) + 9) * sizeof(float));
-	OK(cudnnCreateTensorDescriptor(&part));
-	OK(cudnnGetMultiHeadAttnWeights(
-		handle, attention, CUDNN_MH_ATTN_V_WEIGHTS, weight_bytes, memory, part, &address));
-	OK(cudnnGetTensorNdDescriptor(part, 8, &type, &ndims, got, stride));
-	EXPECT(ndims == 3 && got[0] == 3 && got[1] == 5 && got[2] == 8);
-	EXPECT((char *)address - memory == (6 * 4 + 7 * 4) * 3 * (int)sizeof(float));
-	EXPECT_STATUS(CUDNN_STATUS_NOT_SUPPORTED,
-		cudnnMultiHeadAttnForward(handle, attention, -1, window, window, length, length, sequence,
-			memory, NULL, sequence, memory, sequence, memory, sequence, memory, weight_bytes,
-			memory, work_bytes, memory, 0, NULL));
-	BAD(cudnnMultiHeadAttnBackwardData(handle, attention, window, window, length, length, NULL, memory,
-		sequence, memory, memory, sequence, memory, memory, sequence, memory, memory, weight_bytes,
-		memory, work_bytes, memory, reserve_bytes, memory));
-	EXPECT_STATUS(CUDNN_STATUS_NOT_SUPPORTED,
-		cudnnMultiHeadAttnBackwardWeights(handle, attention, CUDNN_WGRAD_MODE_ADD, sequence, memory,
-			sequence, memory, sequence, memory, sequence, memory, weight_bytes, memory, memory,
-			work_bytes, memory, reserve_bytes, memory));
-	OK(cudnnDestroyTensorDescriptor(part));
-	OK(cudnnDestroyAttnDescriptor(attention));
-	OK(cudnnDestroySeqDataDescriptor(sequence));
-}
-
 int main(void)
 {
 	begin_tests();
@@ -529,6 +470,5 @@ int main(void)
 		test_network(&networks[i]);
 	test_inference();
 	test_errors();
-	test_attention();
 	return end_tests();
 }
