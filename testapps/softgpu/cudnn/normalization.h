@@ -1,5 +1,5 @@
 /*
- * Between the normalisation calls (two generations of them) and the computation, which is the same for both.
+ * Between the batch normalisation calls and the computation.
  *
  * The one idea: batch normalisation per channel and per activation differ only in the shape of the
  * parameters, which is broadcast over the data.

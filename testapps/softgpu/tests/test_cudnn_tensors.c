@@ -288,8 +288,8 @@ static void test_reduction(
 
 #define EPSILON 0.01
 
-/* Which of the three families of calls is used. */
-enum family { PLAIN, EXTENDED, NEWER };
+/* Which of the two families of calls is used. */
+enum family { PLAIN, EXTENDED };
 
 struct norm {
 	enum family family;
@@ -350,10 +350,6 @@ static void call_norm(struct norm *n, enum direction direction, double alpha, do
 	cudnnBatchNormOps_t ops = n->adds    ? CUDNN_BATCHNORM_OPS_BN_ADD_ACTIVATION
 				  : n->clips ? CUDNN_BATCHNORM_OPS_BN_ACTIVATION
 					     : CUDNN_BATCHNORM_OPS_BN;
-	cudnnNormOps_t norm_ops = (cudnnNormOps_t)ops;
-	cudnnNormMode_t norm_mode = n->mode == CUDNN_BATCHNORM_PER_ACTIVATION ? CUDNN_NORM_PER_ACTIVATION
-									      : CUDNN_NORM_PER_CHANNEL;
-	const cudnnNormAlgo_t algo = CUDNN_NORM_ALGO_STANDARD;
 	void *mean = n->saves ? n->saved_mean.device : NULL;
 	void *variance = n->saves ? n->saved_variance.device : NULL;
 	const void *a = factor(type, alpha), *b = factor(type, beta);
@@ -373,20 +369,11 @@ static void call_norm(struct norm *n, enum direction direction, double alpha, do
 		OK(cudnnBatchNormalizationForwardTraining(handle, n->mode, a, b, data, n->x.device, data,
 			n->y.device, params, n->scale.device, n->bias.device, n->average_factor,
 			n->mean.device, n->variance.device, EPSILON, mean, variance));
-	else if (direction == TRAINING && n->family == EXTENDED)
+	else if (direction == TRAINING)
 		OK(cudnnBatchNormalizationForwardTrainingEx(handle, n->mode, ops, a, b, data, n->x.device,
 			data, n->z.device, data, n->y.device, params, n->scale.device, n->bias.device,
 			n->average_factor, n->mean.device, n->variance.device, EPSILON, mean, variance, relu,
 			NULL, 0, n->reserve, n->reserve_bytes));
-	else if (direction == TRAINING)
-		OK(cudnnNormalizationForwardTraining(handle, norm_mode, norm_ops, algo, a, b, data,
-			n->x.device, params, n->scale.device, n->bias.device, n->average_factor, params,
-			n->mean.device, n->variance.device, EPSILON, mean, variance, relu, data, n->z.device,
-			data, n->y.device, NULL, 0, n->reserve, n->reserve_bytes, 1));
-	else if (direction == INFERENCE && n->family == NEWER)
-		OK(cudnnNormalizationForwardInference(handle, norm_mode, norm_ops, algo, a, b, data,
-			n->x.device, params, n->scale.device, n->bias.device, params, n->mean.device,
-			n->variance.device, data, n->z.device, relu, data, n->y.device, EPSILON, 1));
 	else if (direction == INFERENCE)
 		OK(cudnnBatchNormalizationForwardInference(handle, n->mode, a, b, data, n->x.device, data,
 			n->y.device, params, n->scale.device, n->bias.device, n->mean.device,
@@ -395,17 +382,11 @@ static void call_norm(struct norm *n, enum direction direction, double alpha, do
 		OK(cudnnBatchNormalizationBackward(handle, n->mode, a, b, pa, pb, data, n->x.device, data,
 			n->dy.device, data, n->dx.device, params, n->scale.device, n->dscale.device,
 			n->dbias.device, EPSILON, mean, variance));
-	else if (n->family == EXTENDED)
+	else
 		OK(cudnnBatchNormalizationBackwardEx(handle, n->mode, ops, a, b, pa, pb, data, n->x.device,
 			data, n->y.device, data, n->dy.device, data, n->dz.device, data, n->dx.device, params,
 			n->scale.device, n->bias.device, n->dscale.device, n->dbias.device, EPSILON, mean,
 			variance, relu, NULL, 0, n->reserve, n->reserve_bytes));
-	else
-		OK(cudnnNormalizationBackward(handle, norm_mode, norm_ops, algo, a, b, pa, pb, data,
-			n->x.device, data, n->y.device, data, n->dy.device, data, n->dz.device, data,
-			n->dx.device, params, n->scale.device, n->bias.device, n->dscale.device,
-			n->dbias.device, EPSILON, params, mean, variance, relu, NULL, 0, n->reserve,
-			n->reserve_bytes, 1));
 	OK(cudnnDestroyActivationDescriptor(relu));
 	spoil(data);
 	spoil(params);
@@ -524,7 +505,7 @@ static void test_norm(cudnnDataType_t type, enum layout layout, cudnnBatchNormMo
 	struct norm norm = make_norm(type, layout, mode, family, adds, clips, ndims);
 
 	test_training(&norm, 1.5, beta);
-	if (family == NEWER || !clips)
+	if (!clips)
 		test_inference(&norm, 1.5, beta);
 	if (type == DOUBLE)
 		test_backward(&norm);
@@ -645,19 +626,17 @@ int main(void)
 	for (int mode = CUDNN_BATCHNORM_PER_ACTIVATION; mode <= CUDNN_BATCHNORM_SPATIAL_PERSISTENT; mode++) {
 		cudnnBatchNormMode_t m = (cudnnBatchNormMode_t)mode;
 
-		for (int family = PLAIN; family <= NEWER; family++) {
+		for (int family = PLAIN; family <= EXTENDED; family++) {
 			test_norm(FLOAT, PACKED, m, (enum family)family, false, false, 4, 0);
 			test_norm(FLOAT, CHANNELS_LAST, m, (enum family)family, false, false, 5, 0.5);
 			test_norm(DOUBLE, GAPS, m, (enum family)family, false, false, 4, 1);
 			test_norm(DOUBLE, CHANNELS_LAST, m, (enum family)family, false, false, 4, 0);
 			test_norm(DOUBLE, PACKED, m, (enum family)family, false, false, 5, 0);
 		}
-		for (int family = EXTENDED; family <= NEWER; family++) {
-			test_norm(FLOAT, PACKED, m, (enum family)family, false, true, 4, 0);
-			test_norm(DOUBLE, CHANNELS_LAST, m, (enum family)family, false, true, 4, 0);
-			test_norm(DOUBLE, PACKED, m, (enum family)family, true, true, 4, 0);
-			test_norm(FLOAT, GAPS, m, (enum family)family, true, true, 5, 1);
-		}
+		test_norm(FLOAT, PACKED, m, EXTENDED, false, true, 4, 0);
+		test_norm(DOUBLE, CHANNELS_LAST, m, EXTENDED, false, true, 4, 0);
+		test_norm(DOUBLE, PACKED, m, EXTENDED, true, true, 4, 0);
+		test_norm(FLOAT, GAPS, m, EXTENDED, true, true, 5, 1);
 	}
 	test_update();
 	test_errors();
