@@ -2,7 +2,7 @@
  * The batch normalisation calls, with and without fused addition and ReLU.
  *
  * The one idea: each call only names its pointers in one job struct; normalization.c checks and
- * computes.
+ * computes. The older calls are those with fused operations and nothing fused.
  */
 #include "normalization.h"
 
@@ -56,6 +56,45 @@ cudnnStatus_t cudnnDeriveBNTensorDescriptor(
 	return CUDNN_STATUS_SUCCESS;
 }
 
+/* With what is fused; z_desc may be NULL where nothing is added. */
+static cudnnStatus_t train(cudnnHandle_t handle, cudnnBatchNormMode_t mode, cudnnBatchNormOps_t ops,
+	const void *alpha, const void *beta, const struct cudnnTensorStruct *x_desc, const void *x,
+	const struct cudnnTensorStruct *z_desc, const void *z, const struct cudnnTensorStruct *y_desc,
+	void *y, const struct cudnnTensorStruct *params, const void *scale, const void *bias,
+	double average_factor, void *mean, void *variance, double epsilon, void *saved_mean,
+	void *saved_variance, cudnnActivationDescriptor_t activation, void *reserve, size_t reserve_bytes)
+{
+	cudnnStatus_t status;
+
+	if (alpha == NULL || beta == NULL || x_desc == NULL || y_desc == NULL || params == NULL ||
+		!mode_is_known(mode) || (ops == CUDNN_BATCHNORM_OPS_BN_ADD_ACTIVATION && z_desc == NULL))
+		return CUDNN_STATUS_BAD_PARAM;
+
+	struct sg_norm_job job = {
+		.kind = SG_NORM_TRAINING,
+		.alpha = sg_factor(x_desc->shape.type, alpha),
+		.beta = sg_factor(x_desc->shape.type, beta),
+		.epsilon = epsilon,
+		.average_factor = average_factor,
+		.params = params->shape,
+		.x_shape = x_desc->shape,
+		.y_shape = y_desc->shape,
+		.z_shape = z_desc != NULL ? z_desc->shape : x_desc->shape,
+		.x = x,
+		.y = y,
+		.z = unconst(z),
+		.scale = scale,
+		.bias = bias,
+		.mean = mean,
+		.variance = variance,
+		.saved_mean = saved_mean,
+		.saved_variance = saved_variance,
+	};
+
+	status = fill_fusion(&job, ops, activation, &x_desc->shape, reserve, reserve_bytes);
+	return status == CUDNN_STATUS_SUCCESS ? sg_norm_submit(handle, &job, is_spatial(mode)) : status;
+}
+
 cudnnStatus_t cudnnBatchNormalizationForwardTraining(cudnnHandle_t handle, cudnnBatchNormMode_t mode,
 	const void *alpha, const void *beta, const cudnnTensorDescriptor_t xDesc, const void *x,
 	const cudnnTensorDescriptor_t yDesc, void *y, const cudnnTensorDescriptor_t bnScaleBiasMeanVarDesc,
@@ -63,30 +102,9 @@ cudnnStatus_t cudnnBatchNormalizationForwardTraining(cudnnHandle_t handle, cudnn
 	void *resultRunningVariance, double epsilon, void *resultSaveMean, void *resultSaveInvVariance)
 {
 	SG_ENTER();
-	if (alpha == NULL || beta == NULL || xDesc == NULL || yDesc == NULL ||
-		bnScaleBiasMeanVarDesc == NULL || !mode_is_known(mode))
-		return CUDNN_STATUS_BAD_PARAM;
-
-	struct sg_norm_job job = {
-		.kind = SG_NORM_TRAINING,
-		.alpha = sg_factor(xDesc->shape.type, alpha),
-		.beta = sg_factor(xDesc->shape.type, beta),
-		.epsilon = epsilon,
-		.average_factor = exponentialAverageFactor,
-		.params = bnScaleBiasMeanVarDesc->shape,
-		.x_shape = xDesc->shape,
-		.y_shape = yDesc->shape,
-		.x = x,
-		.y = y,
-		.scale = bnScale,
-		.bias = bnBias,
-		.mean = resultRunningMean,
-		.variance = resultRunningVariance,
-		.saved_mean = resultSaveMean,
-		.saved_variance = resultSaveInvVariance,
-	};
-
-	return sg_norm_submit(handle, &job, is_spatial(mode));
+	return train(handle, mode, CUDNN_BATCHNORM_OPS_BN, alpha, beta, xDesc, x, NULL, NULL, yDesc, y,
+		bnScaleBiasMeanVarDesc, bnScale, bnBias, exponentialAverageFactor, resultRunningMean,
+		resultRunningVariance, epsilon, resultSaveMean, resultSaveInvVariance, NULL, NULL, 0);
 }
 
 cudnnStatus_t cudnnBatchNormalizationForwardInference(cudnnHandle_t handle, cudnnBatchNormMode_t mode,
@@ -119,6 +137,50 @@ cudnnStatus_t cudnnBatchNormalizationForwardInference(cudnnHandle_t handle, cudn
 	return sg_norm_submit(handle, &job, is_spatial(mode));
 }
 
+/* With what is fused; dz_desc may be NULL where nothing is added. */
+static cudnnStatus_t go_back(cudnnHandle_t handle, cudnnBatchNormMode_t mode, cudnnBatchNormOps_t ops,
+	const void *alpha, const void *beta, const void *alpha_params, const void *beta_params,
+	const struct cudnnTensorStruct *x_desc, const void *x, const struct cudnnTensorStruct *dy_desc,
+	const void *dy, const struct cudnnTensorStruct *dz_desc, void *dz,
+	const struct cudnnTensorStruct *dx_desc, void *dx, const struct cudnnTensorStruct *params,
+	const void *scale, void *dscale, void *dbias, double epsilon, const void *saved_mean,
+	const void *saved_variance, cudnnActivationDescriptor_t activation, void *reserve,
+	size_t reserve_bytes)
+{
+	cudnnStatus_t status;
+
+	if (alpha == NULL || beta == NULL || alpha_params == NULL || beta_params == NULL || x_desc == NULL ||
+		dy_desc == NULL || dx_desc == NULL || params == NULL || !mode_is_known(mode) ||
+		(ops == CUDNN_BATCHNORM_OPS_BN_ADD_ACTIVATION && dz_desc == NULL))
+		return CUDNN_STATUS_BAD_PARAM;
+
+	struct sg_norm_job job = {
+		.kind = SG_NORM_BACKWARD,
+		.alpha = sg_factor(x_desc->shape.type, alpha),
+		.beta = sg_factor(x_desc->shape.type, beta),
+		.alpha_params = sg_factor(x_desc->shape.type, alpha_params),
+		.beta_params = sg_factor(x_desc->shape.type, beta_params),
+		.epsilon = epsilon,
+		.params = params->shape,
+		.x_shape = x_desc->shape,
+		.y_shape = dy_desc->shape,
+		.z_shape = dz_desc != NULL ? dz_desc->shape : x_desc->shape,
+		.dx_shape = dx_desc->shape,
+		.x = x,
+		.y = unconst(dy),
+		.z = dz,
+		.dx = dx,
+		.scale = scale,
+		.dscale = dscale,
+		.dbias = dbias,
+		.saved_mean = unconst(saved_mean),
+		.saved_variance = unconst(saved_variance),
+	};
+
+	status = fill_fusion(&job, ops, activation, &x_desc->shape, reserve, reserve_bytes);
+	return status == CUDNN_STATUS_SUCCESS ? sg_norm_submit(handle, &job, is_spatial(mode)) : status;
+}
+
 cudnnStatus_t cudnnBatchNormalizationBackward(cudnnHandle_t handle, cudnnBatchNormMode_t mode,
 	const void *alphaDataDiff, const void *betaDataDiff, const void *alphaParamDiff,
 	const void *betaParamDiff, const cudnnTensorDescriptor_t xDesc, const void *x,
@@ -127,33 +189,9 @@ cudnnStatus_t cudnnBatchNormalizationBackward(cudnnHandle_t handle, cudnnBatchNo
 	void *dBnBiasResult, double epsilon, const void *savedMean, const void *savedInvVariance)
 {
 	SG_ENTER();
-	if (alphaDataDiff == NULL || betaDataDiff == NULL || alphaParamDiff == NULL ||
-		betaParamDiff == NULL || xDesc == NULL || dyDesc == NULL || dxDesc == NULL ||
-		dBnScaleBiasDesc == NULL || !mode_is_known(mode))
-		return CUDNN_STATUS_BAD_PARAM;
-
-	struct sg_norm_job job = {
-		.kind = SG_NORM_BACKWARD,
-		.alpha = sg_factor(xDesc->shape.type, alphaDataDiff),
-		.beta = sg_factor(xDesc->shape.type, betaDataDiff),
-		.alpha_params = sg_factor(xDesc->shape.type, alphaParamDiff),
-		.beta_params = sg_factor(xDesc->shape.type, betaParamDiff),
-		.epsilon = epsilon,
-		.params = dBnScaleBiasDesc->shape,
-		.x_shape = xDesc->shape,
-		.y_shape = dyDesc->shape,
-		.dx_shape = dxDesc->shape,
-		.x = x,
-		.y = unconst(dy),
-		.dx = dx,
-		.scale = bnScale,
-		.dscale = dBnScaleResult,
-		.dbias = dBnBiasResult,
-		.saved_mean = unconst(savedMean),
-		.saved_variance = unconst(savedInvVariance),
-	};
-
-	return sg_norm_submit(handle, &job, is_spatial(mode));
+	return go_back(handle, mode, CUDNN_BATCHNORM_OPS_BN, alphaDataDiff, betaDataDiff, alphaParamDiff,
+		betaParamDiff, xDesc, x, dyDesc, dy, NULL, NULL, dxDesc, dx, dBnScaleBiasDesc, bnScale,
+		dBnScaleResult, dBnBiasResult, epsilon, savedMean, savedInvVariance, NULL, NULL, 0);
 }
 
 cudnnStatus_t cudnnBatchNormalizationForwardTrainingEx(cudnnHandle_t handle, cudnnBatchNormMode_t mode,
@@ -165,40 +203,13 @@ cudnnStatus_t cudnnBatchNormalizationForwardTrainingEx(cudnnHandle_t handle, cud
 	void *resultSaveMean, void *resultSaveInvVariance, cudnnActivationDescriptor_t activationDesc,
 	void *workspace, size_t workSpaceSizeInBytes, void *reserveSpace, size_t reserveSpaceSizeInBytes)
 {
-	cudnnStatus_t status;
-
 	(void)workspace;
 	(void)workSpaceSizeInBytes;
 	SG_ENTER();
-	if (alpha == NULL || beta == NULL || xDesc == NULL || yDesc == NULL ||
-		bnScaleBiasMeanVarDesc == NULL || !mode_is_known(mode) ||
-		(bnOps == CUDNN_BATCHNORM_OPS_BN_ADD_ACTIVATION && zDesc == NULL))
-		return CUDNN_STATUS_BAD_PARAM;
-
-	struct sg_norm_job job = {
-		.kind = SG_NORM_TRAINING,
-		.alpha = sg_factor(xDesc->shape.type, alpha),
-		.beta = sg_factor(xDesc->shape.type, beta),
-		.epsilon = epsilon,
-		.average_factor = exponentialAverageFactor,
-		.params = bnScaleBiasMeanVarDesc->shape,
-		.x_shape = xDesc->shape,
-		.y_shape = yDesc->shape,
-		.z_shape = zDesc != NULL ? zDesc->shape : xDesc->shape,
-		.x = xData,
-		.y = yData,
-		.z = unconst(zData),
-		.scale = bnScale,
-		.bias = bnBias,
-		.mean = resultRunningMean,
-		.variance = resultRunningVariance,
-		.saved_mean = resultSaveMean,
-		.saved_variance = resultSaveInvVariance,
-	};
-
-	status = fill_fusion(
-		&job, bnOps, activationDesc, &xDesc->shape, reserveSpace, reserveSpaceSizeInBytes);
-	return status == CUDNN_STATUS_SUCCESS ? sg_norm_submit(handle, &job, is_spatial(mode)) : status;
+	return train(handle, mode, bnOps, alpha, beta, xDesc, xData, zDesc, zData, yDesc, yData,
+		bnScaleBiasMeanVarDesc, bnScale, bnBias, exponentialAverageFactor, resultRunningMean,
+		resultRunningVariance, epsilon, resultSaveMean, resultSaveInvVariance, activationDesc,
+		reserveSpace, reserveSpaceSizeInBytes);
 }
 
 cudnnStatus_t cudnnBatchNormalizationBackwardEx(cudnnHandle_t handle, cudnnBatchNormMode_t mode,
@@ -212,46 +223,16 @@ cudnnStatus_t cudnnBatchNormalizationBackwardEx(cudnnHandle_t handle, cudnnBatch
 	const void *savedInvVariance, cudnnActivationDescriptor_t activationDesc, void *workSpace,
 	size_t workSpaceSizeInBytes, void *reserveSpace, size_t reserveSpaceSizeInBytes)
 {
-	cudnnStatus_t status;
-
 	(void)yDesc;
 	(void)yData;
 	(void)bnBiasData;
 	(void)workSpace;
 	(void)workSpaceSizeInBytes;
 	SG_ENTER();
-	if (alphaDataDiff == NULL || betaDataDiff == NULL || alphaParamDiff == NULL ||
-		betaParamDiff == NULL || xDesc == NULL || dyDesc == NULL || dxDesc == NULL ||
-		dBnScaleBiasDesc == NULL || !mode_is_known(mode) ||
-		(bnOps == CUDNN_BATCHNORM_OPS_BN_ADD_ACTIVATION && dzDesc == NULL))
-		return CUDNN_STATUS_BAD_PARAM;
-
-	struct sg_norm_job job = {
-		.kind = SG_NORM_BACKWARD,
-		.alpha = sg_factor(xDesc->shape.type, alphaDataDiff),
-		.beta = sg_factor(xDesc->shape.type, betaDataDiff),
-		.alpha_params = sg_factor(xDesc->shape.type, alphaParamDiff),
-		.beta_params = sg_factor(xDesc->shape.type, betaParamDiff),
-		.epsilon = epsilon,
-		.params = dBnScaleBiasDesc->shape,
-		.x_shape = xDesc->shape,
-		.y_shape = dyDesc->shape,
-		.z_shape = dzDesc != NULL ? dzDesc->shape : xDesc->shape,
-		.dx_shape = dxDesc->shape,
-		.x = xData,
-		.y = unconst(dyData),
-		.z = dzData,
-		.dx = dxData,
-		.scale = bnScaleData,
-		.dscale = dBnScaleData,
-		.dbias = dBnBiasData,
-		.saved_mean = unconst(savedMean),
-		.saved_variance = unconst(savedInvVariance),
-	};
-
-	status = fill_fusion(
-		&job, bnOps, activationDesc, &xDesc->shape, reserveSpace, reserveSpaceSizeInBytes);
-	return status == CUDNN_STATUS_SUCCESS ? sg_norm_submit(handle, &job, is_spatial(mode)) : status;
+	return go_back(handle, mode, bnOps, alphaDataDiff, betaDataDiff, alphaParamDiff, betaParamDiff, xDesc,
+		xData, dyDesc, dyData, dzDesc, dzData, dxDesc, dxData, dBnScaleBiasDesc, bnScaleData,
+		dBnScaleData, dBnBiasData, epsilon, savedMean, savedInvVariance, activationDesc, reserveSpace,
+		reserveSpaceSizeInBytes);
 }
 
 /* Statistics are computed in the workers' own memory: no call needs a workspace. */
