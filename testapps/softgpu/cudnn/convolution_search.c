@@ -2,11 +2,12 @@
  * Choosing a convolution algorithm: those that accept a case, with the time that each takes.
  *
  * The one idea: the three kinds of convolution have enumerations and result structs of their own but the same
- * logic, so the logic works on a list of numbers and the exported functions only copy the list into the
- * kind's struct. Durations are measured, or computed by the model clock.
+ * logic, so the logic works on a list of numbers, which is copied into structs that are alike. Durations are
+ * measured, or computed by the model clock.
  */
 #include "convolution.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -151,9 +152,31 @@ static void look_up_durations(
 
 enum effort { GUESS, RUN_ON_OWN, RUN_ON_GIVEN };
 
-static cudnnStatus_t search_algorithms(cudnnHandle_t handle, struct search *search, enum effort effort,
-	int requested, int *returned, const void *results, struct found *found)
+/* The three result structs differ in the type of `algo` alone, an enumeration. */
+typedef cudnnConvolutionFwdAlgoPerf_t perf;
+static_assert(sizeof(cudnnConvolutionBwdDataAlgoPerf_t) == sizeof(perf) &&
+		      sizeof(cudnnConvolutionBwdFilterAlgoPerf_t) == sizeof(perf),
+	"one struct for the three kinds");
+
+static void copy_found(void *results, const struct found *found, int count)
 {
+	for (int i = 0; i < count; i++) {
+		const perf result = {.algo = (cudnnConvolutionFwdAlgo_t)found[i].number,
+			.status = found[i].status,
+			.time = found[i].ms,
+			.memory = found[i].workspace_bytes,
+			.determinism = CUDNN_DETERMINISTIC,
+			.mathType = CUDNN_DEFAULT_MATH};
+
+		memcpy((perf *)results + i, &result, sizeof(result));
+	}
+}
+
+/* results: of the kind's struct, `requested` of them. */
+static cudnnStatus_t search_algorithms(cudnnHandle_t handle, struct search *search, enum effort effort,
+	int requested, int *returned, void *results)
+{
+	struct found found[ALGORITHMS_MAX];
 	cudnnStatus_t status = check_search(handle, search, requested, returned, results);
 	int count;
 
@@ -172,24 +195,12 @@ static cudnnStatus_t search_algorithms(cudnnHandle_t handle, struct search *sear
 	} else if (effort == RUN_ON_OWN) {
 		status = measure_on_own_tensors(handle, search, found, count);
 	}
-	if (status == CUDNN_STATUS_SUCCESS)
+	if (status == CUDNN_STATUS_SUCCESS) {
 		*returned = requested < count ? requested : count;
+		copy_found(results, found, *returned);
+	}
 	return status;
 }
-
-/* The three result structs differ in the type of `algo` alone. */
-#define COPY_FOUND(results, type, found, count) \
-	do { \
-		memset((results), 0, (size_t)(count) * sizeof(*(results))); \
-		for (int i = 0; i < (count); i++) { \
-			(results)[i].algo = (type)(found)[i].number; \
-			(results)[i].status = (found)[i].status; \
-			(results)[i].time = (found)[i].ms; \
-			(results)[i].memory = (found)[i].workspace_bytes; \
-			(results)[i].determinism = CUDNN_DETERMINISTIC; \
-			(results)[i].mathType = CUDNN_DEFAULT_MATH; \
-		} \
-	} while (0)
 
 static void *unconst(const void *data)
 {
@@ -222,23 +233,15 @@ static cudnnStatus_t max_count(cudnnHandle_t handle, enum sg_convolution_kind ki
 	return CUDNN_STATUS_SUCCESS;
 }
 
-cudnnStatus_t cudnnGetConvolutionForwardAlgorithmMaxCount(cudnnHandle_t handle, int *count)
-{
-	SG_ENTER();
-	return max_count(handle, SG_CONVOLUTION_FORWARD, count);
-}
-
-cudnnStatus_t cudnnGetConvolutionBackwardDataAlgorithmMaxCount(cudnnHandle_t handle, int *count)
-{
-	SG_ENTER();
-	return max_count(handle, SG_CONVOLUTION_BACKWARD_DATA, count);
-}
-
-cudnnStatus_t cudnnGetConvolutionBackwardFilterAlgorithmMaxCount(cudnnHandle_t handle, int *count)
-{
-	SG_ENTER();
-	return max_count(handle, SG_CONVOLUTION_BACKWARD_FILTER, count);
-}
+#define MAX_COUNT(name, kind) \
+	cudnnStatus_t name(cudnnHandle_t handle, int *count) \
+	{ \
+		SG_ENTER(); \
+		return max_count(handle, kind, count); \
+	}
+MAX_COUNT(cudnnGetConvolutionForwardAlgorithmMaxCount, SG_CONVOLUTION_FORWARD)
+MAX_COUNT(cudnnGetConvolutionBackwardDataAlgorithmMaxCount, SG_CONVOLUTION_BACKWARD_DATA)
+MAX_COUNT(cudnnGetConvolutionBackwardFilterAlgorithmMaxCount, SG_CONVOLUTION_BACKWARD_FILTER)
 
 cudnnStatus_t cudnnGetConvolutionForwardWorkspaceSize(cudnnHandle_t handle,
 	const cudnnTensorDescriptor_t xDesc, const cudnnFilterDescriptor_t wDesc,
@@ -283,15 +286,9 @@ cudnnStatus_t cudnnGetConvolutionForwardAlgorithm_v7(cudnnHandle_t handle,
 {
 	struct search search = {
 		SG_CONVOLUTION_FORWARD, convDesc, srcDesc, filterDesc, destDesc, {NULL}, SIZE_MAX, NULL};
-	struct found found[ALGORITHMS_MAX];
-	cudnnStatus_t status;
 
 	SG_ENTER();
-	status = search_algorithms(
-		handle, &search, GUESS, requestedAlgoCount, returnedAlgoCount, perfResults, found);
-	if (status == CUDNN_STATUS_SUCCESS)
-		COPY_FOUND(perfResults, cudnnConvolutionFwdAlgo_t, found, *returnedAlgoCount);
-	return status;
+	return search_algorithms(handle, &search, GUESS, requestedAlgoCount, returnedAlgoCount, perfResults);
 }
 
 cudnnStatus_t cudnnFindConvolutionForwardAlgorithm(cudnnHandle_t handle, const cudnnTensorDescriptor_t xDesc,
@@ -301,15 +298,10 @@ cudnnStatus_t cudnnFindConvolutionForwardAlgorithm(cudnnHandle_t handle, const c
 {
 	struct search search = {
 		SG_CONVOLUTION_FORWARD, convDesc, xDesc, wDesc, yDesc, {NULL}, SIZE_MAX, NULL};
-	struct found found[ALGORITHMS_MAX];
-	cudnnStatus_t status;
 
 	SG_ENTER();
-	status = search_algorithms(
-		handle, &search, RUN_ON_OWN, requestedAlgoCount, returnedAlgoCount, perfResults, found);
-	if (status == CUDNN_STATUS_SUCCESS)
-		COPY_FOUND(perfResults, cudnnConvolutionFwdAlgo_t, found, *returnedAlgoCount);
-	return status;
+	return search_algorithms(
+		handle, &search, RUN_ON_OWN, requestedAlgoCount, returnedAlgoCount, perfResults);
 }
 
 cudnnStatus_t cudnnFindConvolutionForwardAlgorithmEx(cudnnHandle_t handle,
@@ -320,15 +312,10 @@ cudnnStatus_t cudnnFindConvolutionForwardAlgorithmEx(cudnnHandle_t handle,
 {
 	struct search search = {SG_CONVOLUTION_FORWARD, convDesc, xDesc, wDesc, yDesc,
 		{unconst(x), unconst(w), y}, workSpace == NULL ? 0 : workSpaceSizeInBytes, NULL};
-	struct found found[ALGORITHMS_MAX];
-	cudnnStatus_t status;
 
 	SG_ENTER();
-	status = search_algorithms(
-		handle, &search, RUN_ON_GIVEN, requestedAlgoCount, returnedAlgoCount, perfResults, found);
-	if (status == CUDNN_STATUS_SUCCESS)
-		COPY_FOUND(perfResults, cudnnConvolutionFwdAlgo_t, found, *returnedAlgoCount);
-	return status;
+	return search_algorithms(
+		handle, &search, RUN_ON_GIVEN, requestedAlgoCount, returnedAlgoCount, perfResults);
 }
 
 cudnnStatus_t cudnnGetConvolutionBackwardDataAlgorithm_v7(cudnnHandle_t handle,
@@ -338,15 +325,9 @@ cudnnStatus_t cudnnGetConvolutionBackwardDataAlgorithm_v7(cudnnHandle_t handle,
 {
 	struct search search = {SG_CONVOLUTION_BACKWARD_DATA, convDesc, gradDesc, filterDesc, diffDesc,
 		{NULL}, SIZE_MAX, NULL};
-	struct found found[ALGORITHMS_MAX];
-	cudnnStatus_t status;
 
 	SG_ENTER();
-	status = search_algorithms(
-		handle, &search, GUESS, requestedAlgoCount, returnedAlgoCount, perfResults, found);
-	if (status == CUDNN_STATUS_SUCCESS)
-		COPY_FOUND(perfResults, cudnnConvolutionBwdDataAlgo_t, found, *returnedAlgoCount);
-	return status;
+	return search_algorithms(handle, &search, GUESS, requestedAlgoCount, returnedAlgoCount, perfResults);
 }
 
 cudnnStatus_t cudnnFindConvolutionBackwardDataAlgorithm(cudnnHandle_t handle,
@@ -356,15 +337,10 @@ cudnnStatus_t cudnnFindConvolutionBackwardDataAlgorithm(cudnnHandle_t handle,
 {
 	struct search search = {
 		SG_CONVOLUTION_BACKWARD_DATA, convDesc, dxDesc, wDesc, dyDesc, {NULL}, SIZE_MAX, NULL};
-	struct found found[ALGORITHMS_MAX];
-	cudnnStatus_t status;
 
 	SG_ENTER();
-	status = search_algorithms(
-		handle, &search, RUN_ON_OWN, requestedAlgoCount, returnedAlgoCount, perfResults, found);
-	if (status == CUDNN_STATUS_SUCCESS)
-		COPY_FOUND(perfResults, cudnnConvolutionBwdDataAlgo_t, found, *returnedAlgoCount);
-	return status;
+	return search_algorithms(
+		handle, &search, RUN_ON_OWN, requestedAlgoCount, returnedAlgoCount, perfResults);
 }
 
 cudnnStatus_t cudnnFindConvolutionBackwardDataAlgorithmEx(cudnnHandle_t handle,
@@ -375,15 +351,10 @@ cudnnStatus_t cudnnFindConvolutionBackwardDataAlgorithmEx(cudnnHandle_t handle,
 {
 	struct search search = {SG_CONVOLUTION_BACKWARD_DATA, convDesc, dxDesc, wDesc, dyDesc,
 		{dx, unconst(w), unconst(dy)}, workSpace == NULL ? 0 : workSpaceSizeInBytes, NULL};
-	struct found found[ALGORITHMS_MAX];
-	cudnnStatus_t status;
 
 	SG_ENTER();
-	status = search_algorithms(
-		handle, &search, RUN_ON_GIVEN, requestedAlgoCount, returnedAlgoCount, perfResults, found);
-	if (status == CUDNN_STATUS_SUCCESS)
-		COPY_FOUND(perfResults, cudnnConvolutionBwdDataAlgo_t, found, *returnedAlgoCount);
-	return status;
+	return search_algorithms(
+		handle, &search, RUN_ON_GIVEN, requestedAlgoCount, returnedAlgoCount, perfResults);
 }
 
 cudnnStatus_t cudnnGetConvolutionBackwardFilterAlgorithm_v7(cudnnHandle_t handle,
@@ -394,15 +365,9 @@ cudnnStatus_t cudnnGetConvolutionBackwardFilterAlgorithm_v7(cudnnHandle_t handle
 {
 	struct search search = {SG_CONVOLUTION_BACKWARD_FILTER, convDesc, srcDesc, gradDesc, diffDesc, {NULL},
 		SIZE_MAX, NULL};
-	struct found found[ALGORITHMS_MAX];
-	cudnnStatus_t status;
 
 	SG_ENTER();
-	status = search_algorithms(
-		handle, &search, GUESS, requestedAlgoCount, returnedAlgoCount, perfResults, found);
-	if (status == CUDNN_STATUS_SUCCESS)
-		COPY_FOUND(perfResults, cudnnConvolutionBwdFilterAlgo_t, found, *returnedAlgoCount);
-	return status;
+	return search_algorithms(handle, &search, GUESS, requestedAlgoCount, returnedAlgoCount, perfResults);
 }
 
 cudnnStatus_t cudnnFindConvolutionBackwardFilterAlgorithm(cudnnHandle_t handle,
@@ -413,15 +378,10 @@ cudnnStatus_t cudnnFindConvolutionBackwardFilterAlgorithm(cudnnHandle_t handle,
 {
 	struct search search = {
 		SG_CONVOLUTION_BACKWARD_FILTER, convDesc, xDesc, dwDesc, dyDesc, {NULL}, SIZE_MAX, NULL};
-	struct found found[ALGORITHMS_MAX];
-	cudnnStatus_t status;
 
 	SG_ENTER();
-	status = search_algorithms(
-		handle, &search, RUN_ON_OWN, requestedAlgoCount, returnedAlgoCount, perfResults, found);
-	if (status == CUDNN_STATUS_SUCCESS)
-		COPY_FOUND(perfResults, cudnnConvolutionBwdFilterAlgo_t, found, *returnedAlgoCount);
-	return status;
+	return search_algorithms(
+		handle, &search, RUN_ON_OWN, requestedAlgoCount, returnedAlgoCount, perfResults);
 }
 
 cudnnStatus_t cudnnFindConvolutionBackwardFilterAlgorithmEx(cudnnHandle_t handle,
@@ -432,13 +392,8 @@ cudnnStatus_t cudnnFindConvolutionBackwardFilterAlgorithmEx(cudnnHandle_t handle
 {
 	struct search search = {SG_CONVOLUTION_BACKWARD_FILTER, convDesc, xDesc, dwDesc, dyDesc,
 		{unconst(x), dw, unconst(y)}, workSpace == NULL ? 0 : workSpaceSizeInBytes, NULL};
-	struct found found[ALGORITHMS_MAX];
-	cudnnStatus_t status;
 
 	SG_ENTER();
-	status = search_algorithms(
-		handle, &search, RUN_ON_GIVEN, requestedAlgoCount, returnedAlgoCount, perfResults, found);
-	if (status == CUDNN_STATUS_SUCCESS)
-		COPY_FOUND(perfResults, cudnnConvolutionBwdFilterAlgo_t, found, *returnedAlgoCount);
-	return status;
+	return search_algorithms(
+		handle, &search, RUN_ON_GIVEN, requestedAlgoCount, returnedAlgoCount, perfResults);
 }
