@@ -245,6 +245,12 @@ static inline uint64_t sg_whole_ns(double duration_ns)
 	return duration_ns < 1e15 ? (uint64_t)(duration_ns + 0.5) : (uint64_t)1e15;
 }
 
+/* For a struct whose field is written by other calls than this, which only reads. */
+static inline void *sg_unconst(const void *data)
+{
+	return (void *)(uintptr_t)data;
+}
+
 /*
  * A place in a stream's order: all that was submitted before sg_position(). For work that must follow other
  * work on another stream without an event of the application's. The fields are libsoftgpu's own.

@@ -222,12 +222,6 @@ static bool types_are_supported(cudaDataType vector, cudaDataType execution)
 	return sg_real_bytes(vector) > 1 && execution == CUDA_R_32F;
 }
 
-/* y is only read by a dot product. */
-static void *unconst(const void *data)
-{
-	return (void *)(uintptr_t)data;
-}
-
 /* ---- the calls for float and double: a row each, of name, type in C, type ---- */
 
 #define AXPY(name, real, real_type) \
@@ -286,7 +280,7 @@ SWAP(cublasDswap_v2, double, CUDA_R_64F)
 			.type = real_type, \
 			.x = x, \
 			.inc_x = incx, \
-			.y = unconst(y), \
+			.y = sg_unconst(y), \
 			.inc_y = incy, \
 			.result = result, \
 			.result_type = real_type}; \
@@ -356,7 +350,7 @@ cublasStatus_t cublasDotEx(cublasHandle_t handle, int n, const void *x, cudaData
 		.type = xType,
 		.x = x,
 		.inc_x = incx,
-		.y = unconst(y),
+		.y = sg_unconst(y),
 		.inc_y = incy,
 		.result = result,
 		.result_type = resultType};

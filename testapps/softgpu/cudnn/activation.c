@@ -55,14 +55,7 @@ static void run_activation(void *arg)
 	sg_loop_run(&job->loop, job->base, row, &job->by);
 }
 
-cudnnStatus_t cudnnCreateActivationDescriptor(cudnnActivationDescriptor_t *activationDesc)
-{
-	SG_ENTER();
-	if (activationDesc == NULL)
-		return CUDNN_STATUS_BAD_PARAM;
-	*activationDesc = calloc(1, sizeof(**activationDesc));
-	return *activationDesc == NULL ? CUDNN_STATUS_ALLOC_FAILED : CUDNN_STATUS_SUCCESS;
-}
+SG_CREATE(cudnnCreateActivationDescriptor, cudnnActivationDescriptor_t)
 
 cudnnStatus_t cudnnDestroyActivationDescriptor(cudnnActivationDescriptor_t activationDesc)
 {

@@ -6,11 +6,6 @@
  */
 #include "normalization.h"
 
-static void *unconst(const void *data)
-{
-	return (void *)(uintptr_t)data;
-}
-
 static bool mode_is_known(cudnnBatchNormMode_t mode)
 {
 	return mode == CUDNN_BATCHNORM_PER_ACTIVATION || mode == CUDNN_BATCHNORM_SPATIAL ||
@@ -82,7 +77,7 @@ static cudnnStatus_t train(cudnnHandle_t handle, cudnnBatchNormMode_t mode, cudn
 		.z_shape = z_desc != NULL ? z_desc->shape : x_desc->shape,
 		.x = x,
 		.y = y,
-		.z = unconst(z),
+		.z = sg_unconst(z),
 		.scale = scale,
 		.bias = bias,
 		.mean = mean,
@@ -130,8 +125,8 @@ cudnnStatus_t cudnnBatchNormalizationForwardInference(cudnnHandle_t handle, cudn
 		.y = y,
 		.scale = bnScale,
 		.bias = bnBias,
-		.mean = unconst(estimatedMean),
-		.variance = unconst(estimatedVariance),
+		.mean = sg_unconst(estimatedMean),
+		.variance = sg_unconst(estimatedVariance),
 	};
 
 	return sg_norm_submit(handle, &job, is_spatial(mode));
@@ -167,14 +162,14 @@ static cudnnStatus_t go_back(cudnnHandle_t handle, cudnnBatchNormMode_t mode, cu
 		.z_shape = dz_desc != NULL ? dz_desc->shape : x_desc->shape,
 		.dx_shape = dx_desc->shape,
 		.x = x,
-		.y = unconst(dy),
+		.y = sg_unconst(dy),
 		.z = dz,
 		.dx = dx,
 		.scale = scale,
 		.dscale = dscale,
 		.dbias = dbias,
-		.saved_mean = unconst(saved_mean),
-		.saved_variance = unconst(saved_variance),
+		.saved_mean = sg_unconst(saved_mean),
+		.saved_variance = sg_unconst(saved_variance),
 	};
 
 	status = fill_fusion(&job, ops, activation, &x_desc->shape, reserve, reserve_bytes);

@@ -152,11 +152,6 @@ static cudnnStatus_t submit(cudnnHandle_t handle, const struct request *request,
 }
 
 /* Jobs hold inputs and outputs alike; only the plan's output is written. */
-static void *unconst(const void *data)
-{
-	return (void *)(uintptr_t)data;
-}
-
 cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t handle, const void *alpha,
 	const cudnnTensorDescriptor_t xDesc, const void *x, const cudnnFilterDescriptor_t wDesc,
 	const void *w, const cudnnConvolutionDescriptor_t convDesc, cudnnConvolutionFwdAlgo_t algo,
@@ -165,7 +160,7 @@ cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t handle, const void *alpha,
 {
 	const struct request request = {SG_CONVOLUTION_FORWARD, (int)algo, convDesc, xDesc, wDesc, yDesc,
 		workSpace, workSpaceSizeInBytes};
-	struct sg_convolution_job job = {.tensor = {unconst(x), unconst(w), y}};
+	struct sg_convolution_job job = {.tensor = {sg_unconst(x), sg_unconst(w), y}};
 
 	SG_ENTER();
 	return submit(handle, &request, &job, alpha, beta);
@@ -179,7 +174,7 @@ cudnnStatus_t cudnnConvolutionBackwardData(cudnnHandle_t handle, const void *alp
 {
 	const struct request request = {SG_CONVOLUTION_BACKWARD_DATA, (int)algo, convDesc, dxDesc, wDesc,
 		dyDesc, workSpace, workSpaceSizeInBytes};
-	struct sg_convolution_job job = {.tensor = {dx, unconst(w), unconst(dy)}};
+	struct sg_convolution_job job = {.tensor = {dx, sg_unconst(w), sg_unconst(dy)}};
 
 	SG_ENTER();
 	return submit(handle, &request, &job, alpha, beta);
@@ -193,7 +188,7 @@ cudnnStatus_t cudnnConvolutionBackwardFilter(cudnnHandle_t handle, const void *a
 {
 	const struct request request = {SG_CONVOLUTION_BACKWARD_FILTER, (int)algo, convDesc, xDesc, dwDesc,
 		dyDesc, workSpace, workSpaceSizeInBytes};
-	struct sg_convolution_job job = {.tensor = {unconst(x), dw, unconst(dy)}};
+	struct sg_convolution_job job = {.tensor = {sg_unconst(x), dw, sg_unconst(dy)}};
 
 	SG_ENTER();
 	return submit(handle, &request, &job, alpha, beta);
@@ -236,7 +231,8 @@ static void run_fused_job(void *arg)
 	const struct sg_convolution_job *convolution = &job->convolution;
 	void *scratch = find_scratch(convolution);
 	const struct sg_shape *shapes[4] = {NULL, &job->z_shape, &job->bias_shape, &job->y_shape};
-	void *base[4] = {NULL, unconst(job->z), unconst(job->bias), convolution->tensor[SG_CONVOLUTION_Y]};
+	void *base[4] = {
+		NULL, sg_unconst(job->z), sg_unconst(job->bias), convolution->tensor[SG_CONVOLUTION_Y]};
 	struct sg_loop loop;
 
 	if (scratch == NULL)
@@ -259,7 +255,7 @@ cudnnStatus_t cudnnConvolutionBiasActivationForward(cudnnHandle_t handle, const 
 {
 	const struct request request = {SG_CONVOLUTION_FORWARD, (int)algo, convDesc, xDesc, wDesc, yDesc,
 		workSpace, workSpaceSizeInBytes};
-	struct fused_job job = {.convolution = {.tensor = {unconst(x), unconst(w), y}}};
+	struct fused_job job = {.convolution = {.tensor = {sg_unconst(x), sg_unconst(w), y}}};
 	struct sg_cost cost;
 	cudnnStatus_t status;
 

@@ -39,12 +39,7 @@ cudnnStatus_t cudnnCreateConvolutionDescriptor(cudnnConvolutionDescriptor_t *con
 	return CUDNN_STATUS_SUCCESS;
 }
 
-cudnnStatus_t cudnnDestroyConvolutionDescriptor(cudnnConvolutionDescriptor_t convDesc)
-{
-	SG_ENTER();
-	free(convDesc);
-	return CUDNN_STATUS_SUCCESS;
-}
+SG_DESTROY(cudnnDestroyConvolutionDescriptor, cudnnConvolutionDescriptor_t)
 
 static cudnnStatus_t set_convolution(cudnnConvolutionDescriptor_t conv, int nspatial, const int *pad,
 	const int *stride, const int *dilation, cudnnConvolutionMode_t mode, cudnnDataType_t compute)

@@ -202,11 +202,6 @@ static cudnnStatus_t search_algorithms(cudnnHandle_t handle, struct search *sear
 	return status;
 }
 
-static void *unconst(const void *data)
-{
-	return (void *)(uintptr_t)data;
-}
-
 static cudnnStatus_t workspace_size(cudnnHandle_t handle, struct search *search, int algorithm, size_t *bytes)
 {
 	cudnnStatus_t status;
@@ -311,7 +306,7 @@ cudnnStatus_t cudnnFindConvolutionForwardAlgorithmEx(cudnnHandle_t handle,
 	cudnnConvolutionFwdAlgoPerf_t *perfResults, void *workSpace, size_t workSpaceSizeInBytes)
 {
 	struct search search = {SG_CONVOLUTION_FORWARD, convDesc, xDesc, wDesc, yDesc,
-		{unconst(x), unconst(w), y}, workSpace == NULL ? 0 : workSpaceSizeInBytes, NULL};
+		{sg_unconst(x), sg_unconst(w), y}, workSpace == NULL ? 0 : workSpaceSizeInBytes, NULL};
 
 	SG_ENTER();
 	return search_algorithms(
@@ -350,7 +345,7 @@ cudnnStatus_t cudnnFindConvolutionBackwardDataAlgorithmEx(cudnnHandle_t handle,
 	cudnnConvolutionBwdDataAlgoPerf_t *perfResults, void *workSpace, size_t workSpaceSizeInBytes)
 {
 	struct search search = {SG_CONVOLUTION_BACKWARD_DATA, convDesc, dxDesc, wDesc, dyDesc,
-		{dx, unconst(w), unconst(dy)}, workSpace == NULL ? 0 : workSpaceSizeInBytes, NULL};
+		{dx, sg_unconst(w), sg_unconst(dy)}, workSpace == NULL ? 0 : workSpaceSizeInBytes, NULL};
 
 	SG_ENTER();
 	return search_algorithms(
@@ -391,7 +386,7 @@ cudnnStatus_t cudnnFindConvolutionBackwardFilterAlgorithmEx(cudnnHandle_t handle
 	cudnnConvolutionBwdFilterAlgoPerf_t *perfResults, void *workSpace, size_t workSpaceSizeInBytes)
 {
 	struct search search = {SG_CONVOLUTION_BACKWARD_FILTER, convDesc, xDesc, dwDesc, dyDesc,
-		{unconst(x), dw, unconst(y)}, workSpace == NULL ? 0 : workSpaceSizeInBytes, NULL};
+		{sg_unconst(x), dw, sg_unconst(y)}, workSpace == NULL ? 0 : workSpaceSizeInBytes, NULL};
 
 	SG_ENTER();
 	return search_algorithms(

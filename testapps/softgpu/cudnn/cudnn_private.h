@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <cuda_runtime_api.h>
 #include <cudnn.h>
 #include "core/sg.h"
@@ -37,6 +38,24 @@
 		if (sg_fault(__func__)) \
 			return CUDNN_STATUS_INTERNAL_ERROR; \
 	} while (0)
+
+/* The functions that make and end a descriptor, which is zeros at first, by name and type. */
+#define SG_CREATE(name, type) \
+	cudnnStatus_t name(type *descriptor) \
+	{ \
+		SG_ENTER(); \
+		if (descriptor == NULL) \
+			return CUDNN_STATUS_BAD_PARAM; \
+		*descriptor = calloc(1, sizeof(**descriptor)); \
+		return *descriptor == NULL ? CUDNN_STATUS_ALLOC_FAILED : CUDNN_STATUS_SUCCESS; \
+	}
+#define SG_DESTROY(name, type) \
+	cudnnStatus_t name(type descriptor) \
+	{ \
+		SG_ENTER(); \
+		free(descriptor); \
+		return CUDNN_STATUS_SUCCESS; \
+	}
 
 /* A tensor's shape in memory; strides are in elements. Filters have one too, in the order k, c, spatial. */
 struct sg_shape {

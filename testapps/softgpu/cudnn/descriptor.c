@@ -179,14 +179,7 @@ static cudnnStatus_t set_strided(
 	return CUDNN_STATUS_SUCCESS;
 }
 
-cudnnStatus_t cudnnCreateTensorDescriptor(cudnnTensorDescriptor_t *tensorDesc)
-{
-	SG_ENTER();
-	if (tensorDesc == NULL)
-		return CUDNN_STATUS_BAD_PARAM;
-	*tensorDesc = calloc(1, sizeof(**tensorDesc));
-	return *tensorDesc == NULL ? CUDNN_STATUS_ALLOC_FAILED : CUDNN_STATUS_SUCCESS;
-}
+SG_CREATE(cudnnCreateTensorDescriptor, cudnnTensorDescriptor_t)
 
 cudnnStatus_t cudnnDestroyTensorDescriptor(cudnnTensorDescriptor_t tensorDesc)
 {
@@ -284,14 +277,7 @@ cudnnStatus_t cudnnGetTensorSizeInBytes(const cudnnTensorDescriptor_t tensorDesc
 	return CUDNN_STATUS_SUCCESS;
 }
 
-cudnnStatus_t cudnnCreateFilterDescriptor(cudnnFilterDescriptor_t *filterDesc)
-{
-	SG_ENTER();
-	if (filterDesc == NULL)
-		return CUDNN_STATUS_BAD_PARAM;
-	*filterDesc = calloc(1, sizeof(**filterDesc));
-	return *filterDesc == NULL ? CUDNN_STATUS_ALLOC_FAILED : CUDNN_STATUS_SUCCESS;
-}
+SG_CREATE(cudnnCreateFilterDescriptor, cudnnFilterDescriptor_t)
 
 cudnnStatus_t cudnnDestroyFilterDescriptor(cudnnFilterDescriptor_t filterDesc)
 {

@@ -101,14 +101,7 @@ static void run_backward(void *arg)
 	sg_loop_run(&job->loop, job->base, row_keep, job);
 }
 
-cudnnStatus_t cudnnCreateDropoutDescriptor(cudnnDropoutDescriptor_t *dropoutDesc)
-{
-	SG_ENTER();
-	if (dropoutDesc == NULL)
-		return CUDNN_STATUS_BAD_PARAM;
-	*dropoutDesc = calloc(1, sizeof(**dropoutDesc));
-	return *dropoutDesc == NULL ? CUDNN_STATUS_ALLOC_FAILED : CUDNN_STATUS_SUCCESS;
-}
+SG_CREATE(cudnnCreateDropoutDescriptor, cudnnDropoutDescriptor_t)
 
 cudnnStatus_t cudnnDestroyDropoutDescriptor(cudnnDropoutDescriptor_t dropoutDesc)
 {

@@ -31,12 +31,7 @@ cudnnStatus_t cudnnCreate(cudnnHandle_t *handle)
 	return CUDNN_STATUS_SUCCESS;
 }
 
-cudnnStatus_t cudnnDestroy(cudnnHandle_t handle)
-{
-	SG_ENTER();
-	free(handle);
-	return CUDNN_STATUS_SUCCESS;
-}
+SG_DESTROY(cudnnDestroy, cudnnHandle_t)
 
 cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t streamId)
 {

@@ -50,14 +50,7 @@ static void run_lrn(void *arg)
 	sg_loop_run(&job.loop, job.base, row, &job);
 }
 
-cudnnStatus_t cudnnCreateLRNDescriptor(cudnnLRNDescriptor_t *normDesc)
-{
-	SG_ENTER();
-	if (normDesc == NULL)
-		return CUDNN_STATUS_BAD_PARAM;
-	*normDesc = calloc(1, sizeof(**normDesc));
-	return *normDesc == NULL ? CUDNN_STATUS_ALLOC_FAILED : CUDNN_STATUS_SUCCESS;
-}
+SG_CREATE(cudnnCreateLRNDescriptor, cudnnLRNDescriptor_t)
 
 cudnnStatus_t cudnnDestroyLRNDescriptor(cudnnLRNDescriptor_t lrnDesc)
 {

@@ -59,11 +59,6 @@ static struct own_shapes own_shapes(const struct sg_norm_job *job)
 	return own;
 }
 
-static void *unconst(const void *data)
-{
-	return (void *)(uintptr_t)data;
-}
-
 static void walk(const struct sg_norm_job *job, int count, const struct sg_shape *const *shapes,
 	void *const *base, sg_row *row)
 {
@@ -92,11 +87,11 @@ static void compute_statistics(const struct sg_norm_job *job, int64_t count, dou
 	memset(mean, 0, (size_t)count * sizeof(*mean));
 	memset(variance, 0, (size_t)count * sizeof(*variance));
 	walk(job, 2, (const struct sg_shape *const[]){&own.sums, &job->x_shape},
-		(void *const[]){mean, unconst(job->x)}, is_double(job) ? row_sum_f64 : row_sum_f32);
+		(void *const[]){mean, sg_unconst(job->x)}, is_double(job) ? row_sum_f64 : row_sum_f32);
 	for (int64_t p = 0; p < count; p++)
 		mean[p] /= samples;
 	walk(job, 3, (const struct sg_shape *const[]){&own.sums, &own.sums, &job->x_shape},
-		(void *const[]){variance, mean, unconst(job->x)},
+		(void *const[]){variance, mean, sg_unconst(job->x)},
 		is_double(job) ? row_squares_f64 : row_squares_f32);
 	for (int64_t p = 0; p < count; p++)
 		variance[p] /= samples;
@@ -121,8 +116,8 @@ static void run_training(const struct sg_norm_job *job, int64_t count, double *s
 	walk(job, 6,
 		(const struct sg_shape *const[]){
 			&own.sums, &own.sums, z_shape, &own.mask, &job->x_shape, &job->y_shape},
-		(void *const[]){factor, shift, job->adds ? job->z : unconst(job->x),
-			job->mask != NULL ? job->mask : &no_mask, unconst(job->x), job->y},
+		(void *const[]){factor, shift, job->adds ? job->z : sg_unconst(job->x),
+			job->mask != NULL ? job->mask : &no_mask, sg_unconst(job->x), job->y},
 		is_double(job) ? row_apply_f64 : row_apply_f32);
 }
 
@@ -134,8 +129,8 @@ static void run_inference(const struct sg_norm_job *job)
 	walk(job, 7,
 		(const struct sg_shape *const[]){
 			params, params, params, params, z_shape, &job->x_shape, &job->y_shape},
-		(void *const[]){unconst(job->scale), unconst(job->bias), job->mean, job->variance,
-			job->adds ? job->z : unconst(job->x), unconst(job->x), job->y},
+		(void *const[]){sg_unconst(job->scale), sg_unconst(job->bias), job->mean, job->variance,
+			job->adds ? job->z : sg_unconst(job->x), sg_unconst(job->x), job->y},
 		is_double(job) ? row_infer_f64 : row_infer_f32);
 }
 
@@ -165,7 +160,7 @@ static void run_backward(const struct sg_norm_job *job, int64_t count, double *s
 	walk(job, 6,
 		(const struct sg_shape *const[]){
 			&own.sums, &own.sums, &own.sums, &own.mask, &job->y_shape, &job->x_shape},
-		(void *const[]){sum, product, mean, mask, job->y, unconst(job->x)},
+		(void *const[]){sum, product, mean, mask, job->y, sg_unconst(job->x)},
 		is_double(job) ? row_gradient_sums_f64 : row_gradient_sums_f32);
 	if (is_double(job))
 		finish_gradients_f64(job, count, samples, mean, inverse, sum, product, by_dy);
@@ -179,7 +174,7 @@ static void run_backward(const struct sg_norm_job *job, int64_t count, double *s
 	walk(job, 7,
 		(const struct sg_shape *const[]){&own.sums, &own.sums, &own.sums, &own.mask, &job->y_shape,
 			&job->x_shape, &job->dx_shape},
-		(void *const[]){by_dy, product, sum, mask, job->y, unconst(job->x), job->dx},
+		(void *const[]){by_dy, product, sum, mask, job->y, sg_unconst(job->x), job->dx},
 		is_double(job) ? row_gradient_f64 : row_gradient_f32);
 }
 

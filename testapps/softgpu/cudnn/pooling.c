@@ -116,14 +116,7 @@ static cudnnStatus_t pooling_output(
 	return CUDNN_STATUS_SUCCESS;
 }
 
-cudnnStatus_t cudnnCreatePoolingDescriptor(cudnnPoolingDescriptor_t *poolingDesc)
-{
-	SG_ENTER();
-	if (poolingDesc == NULL)
-		return CUDNN_STATUS_BAD_PARAM;
-	*poolingDesc = calloc(1, sizeof(**poolingDesc));
-	return *poolingDesc == NULL ? CUDNN_STATUS_ALLOC_FAILED : CUDNN_STATUS_SUCCESS;
-}
+SG_CREATE(cudnnCreatePoolingDescriptor, cudnnPoolingDescriptor_t)
 
 cudnnStatus_t cudnnDestroyPoolingDescriptor(cudnnPoolingDescriptor_t poolingDesc)
 {

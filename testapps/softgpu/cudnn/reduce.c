@@ -93,14 +93,7 @@ static void init_walks(struct reduce_job *job, const struct sg_shape *a, const s
 	job->within.noperands = 1;
 }
 
-cudnnStatus_t cudnnCreateReduceTensorDescriptor(cudnnReduceTensorDescriptor_t *reduceTensorDesc)
-{
-	SG_ENTER();
-	if (reduceTensorDesc == NULL)
-		return CUDNN_STATUS_BAD_PARAM;
-	*reduceTensorDesc = calloc(1, sizeof(**reduceTensorDesc));
-	return *reduceTensorDesc == NULL ? CUDNN_STATUS_ALLOC_FAILED : CUDNN_STATUS_SUCCESS;
-}
+SG_CREATE(cudnnCreateReduceTensorDescriptor, cudnnReduceTensorDescriptor_t)
 
 cudnnStatus_t cudnnDestroyReduceTensorDescriptor(cudnnReduceTensorDescriptor_t reduceTensorDesc)
 {

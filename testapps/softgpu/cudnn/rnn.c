@@ -16,14 +16,7 @@
 
 /* ---- networks ---- */
 
-cudnnStatus_t cudnnCreateRNNDescriptor(cudnnRNNDescriptor_t *rnnDesc)
-{
-	SG_ENTER();
-	if (rnnDesc == NULL)
-		return CUDNN_STATUS_BAD_PARAM;
-	*rnnDesc = calloc(1, sizeof(**rnnDesc));
-	return *rnnDesc == NULL ? CUDNN_STATUS_ALLOC_FAILED : CUDNN_STATUS_SUCCESS;
-}
+SG_CREATE(cudnnCreateRNNDescriptor, cudnnRNNDescriptor_t)
 
 cudnnStatus_t cudnnDestroyRNNDescriptor(cudnnRNNDescriptor_t rnnDesc)
 {
@@ -206,14 +199,7 @@ cudnnStatus_t cudnnGetRNNWeightParams(cudnnHandle_t handle, cudnnRNNDescriptor_t
 
 /* ---- sequences ---- */
 
-cudnnStatus_t cudnnCreateRNNDataDescriptor(cudnnRNNDataDescriptor_t *rnnDataDesc)
-{
-	SG_ENTER();
-	if (rnnDataDesc == NULL)
-		return CUDNN_STATUS_BAD_PARAM;
-	*rnnDataDesc = calloc(1, sizeof(**rnnDataDesc));
-	return *rnnDataDesc == NULL ? CUDNN_STATUS_ALLOC_FAILED : CUDNN_STATUS_SUCCESS;
-}
+SG_CREATE(cudnnCreateRNNDataDescriptor, cudnnRNNDataDescriptor_t)
 
 cudnnStatus_t cudnnDestroyRNNDataDescriptor(cudnnRNNDataDescriptor_t rnnDataDesc)
 {

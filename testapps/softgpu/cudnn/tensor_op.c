@@ -113,14 +113,7 @@ static void run_set(void *arg)
 	sg_loop_run(&job->loop, job->base, row_set, job);
 }
 
-cudnnStatus_t cudnnCreateOpTensorDescriptor(cudnnOpTensorDescriptor_t *opTensorDesc)
-{
-	SG_ENTER();
-	if (opTensorDesc == NULL)
-		return CUDNN_STATUS_BAD_PARAM;
-	*opTensorDesc = calloc(1, sizeof(**opTensorDesc));
-	return *opTensorDesc == NULL ? CUDNN_STATUS_ALLOC_FAILED : CUDNN_STATUS_SUCCESS;
-}
+SG_CREATE(cudnnCreateOpTensorDescriptor, cudnnOpTensorDescriptor_t)
 
 cudnnStatus_t cudnnDestroyOpTensorDescriptor(cudnnOpTensorDescriptor_t opTensorDesc)
 {
