@@ -332,6 +332,10 @@ struct pm_entry {
  * with zero: library, kind (a name of PM_FORMAT_KINDS), name, and for each value of its operations
  * `type:label` (type a name of PM_FORMAT_VALUES). For example: "cudnn FORWARD cudnnConvolutionForward
  * tensor:x reads:x_ptr ... int:algo".
+ *
+ * After it a second text, which ends with zero too, says what the function does: `role:NAME` (PM_FORMAT_ROLES), then
+ * `access:NAME` (PM_FORMAT_ACCESSES) for each that applies and `shape:LABEL` where there is one. Readers step over words
+ * that they do not know. Older traces have no second text: it is empty, or beyond the entry.
  */
 struct pm_entry_function {
 	uint32_t number;
@@ -741,6 +745,90 @@ struct pm_footer {
 	X(PROFILE, "the application's profiler start and stop")
 
 /*
+ * What a function does beside its kind: the column ROLE of pm_hooks.def. A forward function and the backward ones of the same
+ * operator have the same role, and the kind and the values tell them apart.
+ */
+#define PM_FORMAT_ROLES(X) \
+	/* memory, order and waiting */ \
+	X(HOST_MEMORY, "memory of the host: allocated, registered, freed") \
+	X(FREES_MEMORY, "memory of a device is freed") \
+	X(BLOCKS, "the host goes on when the copy is done") \
+	X(QUERIES_STREAM, "asks whether a stream's work is done, as a program does again and again that waits") \
+	X(QUERIES_EVENT, "likewise of the work before an event") \
+	X(WAITS_FOR_STREAM, "the host waits for a stream's work") \
+	X(WAITS_FOR_EVENT, "the host waits for the work before an event") \
+	X(WAITS_FOR_DEVICE, "the host waits for all work of a device") \
+	X(RECORDS_EVENT, "an event stands for what the stream was given so far") \
+	X(STREAM_WAITS, "a stream waits for an event") \
+	X(DESTROYS_STREAM, "its first value") \
+	X(LAUNCHES_GRAPH, "runs an instantiated graph") \
+	X(BEGINS_CAPTURE, "what a stream is given is recorded as a graph") \
+	X(ENDS_CAPTURE, "the graph is complete") \
+	X(RESETS_DEVICE, "all of the process on the current device is destroyed") \
+	X(DESTROYS_CONTEXT, "its first value") \
+	X(RELEASES_PRIMARY, "the primary context of the device that is its first value") \
+	X(RESETS_PRIMARY, "likewise, whoever else uses it") \
+	X(MAPS_FILE, "a file becomes memory") \
+	/* computations */ \
+	X(CONVOLUTION, "a convolution, or a gradient of one") \
+	X(POOLING, "the largest or mean of windows") \
+	X(ACTIVATION, "a function of each element") \
+	X(SOFTMAX, "softmax over channels or places") \
+	X(NORMALIZATION, "by mean and deviation, of a batch or otherwise") \
+	X(LOCAL_RESPONSE, "normalization by neighbouring channels") \
+	X(DIVISIVE_NORMALIZATION, "normalization by a neighbourhood") \
+	X(DROPOUT, "elements left out by chance") \
+	X(RECURRENT, "a recurrent network; its weights are one block") \
+	X(ATTENTION, "attention, with its projections or without") \
+	X(GRID, "the grid of a spatial transformer") \
+	X(SAMPLER, "samples at a grid's places") \
+	X(LOSS, "a loss, with its gradient") \
+	X(ADDITION, "adds a tensor, which is spread where it is smaller") \
+	X(ELEMENTWISE, "an operation on elements of the same place") \
+	X(SCALING, "a tensor or vector times a number") \
+	X(FILL, "each element set to a number") \
+	X(TRANSFORM, "the same elements in another layout") \
+	X(PATCHES, "a convolution's windows as columns of a matrix") \
+	X(REDUCTION, "sums, or the like, of dimensions") \
+	X(PRODUCT, "matrix by matrix: m, n, k") \
+	X(MATRIX_VECTOR, "matrix by vector: m, n") \
+	X(OUTER_PRODUCT, "vector by vector, added to a matrix: m, n") \
+	X(RANK_K_UPDATE, "matrix by its transpose, half of the result: n, k") \
+	X(SYMMETRIC_PRODUCT, "symmetric matrix by matrix: m, n, side") \
+	X(TRIANGULAR_PRODUCT, "triangular matrix by matrix: m, n, side") \
+	X(TRIANGULAR_SOLVE, "equations with a triangular matrix: m, n, side") \
+	X(MATRIX_SUM, "sum of two matrices: m, n") \
+	X(DIAGONAL_PRODUCT, "diagonal matrix by matrix: m, n") \
+	X(AXPY, "a vector's multiple added to another: n") \
+	X(VECTOR_COPY, "a vector copied: n") \
+	X(VECTOR_SWAP, "two vectors exchanged: n") \
+	X(DOT, "product of two vectors: n") \
+	X(VECTOR_NORM, "root of the sum of squares: n") \
+	X(VECTOR_SUM, "sum of absolute values: n") \
+	X(EXTREME, "place of the largest or smallest absolute value: n") \
+	X(GRAPH_OF_OPERATORS, "operators fused to one that has no other role") \
+	/* between ranks */ \
+	X(JOINS, "makes a communicator with other processes") \
+	X(ENDS_GROUP, "starts what a group of calls asked for") \
+	X(ALL_REDUCE, "every rank has the sum of all") \
+	X(REDUCE, "one rank has the sum of all") \
+	X(BROADCAST, "all ranks have what one had") \
+	X(ALL_GATHER, "every rank has all ranks' parts") \
+	X(REDUCE_SCATTER, "every rank has its part of the sum") \
+	X(ALL_TO_ALL, "each rank has a part for each other") \
+	X(GATHER, "one rank has all ranks' parts") \
+	X(SCATTER, "each rank has its part of what one had") \
+	X(SEND, "to one rank") \
+	X(RECEIVE, "from one rank") \
+	X(SEND_RECEIVE, "both at once; in traces of other profilers")
+
+/* How a function treats its operands, where the values alone do not tell: the column ACCESS of pm_hooks.def. */
+#define PM_FORMAT_ACCESSES(X) \
+	X(IN_PLACE, "what is written is read before: no new value without the old one") \
+	X(GATHERS, "what is written is `bytes` of each rank") \
+	X(SCATTERS, "what is read is `bytes` for each rank")
+
+/*
  * What a value of an operation means. The pointers tell the flow of data: an address that a forward call
  * takes as `weight` and a late call `writes` is a parameter; `grad` is its gradient.
  */
@@ -799,6 +887,29 @@ enum pm_kind {
 	PM_KIND_NONE,
 #define PM_FIELD(name, text) PM_KIND_##name,
 	PM_FORMAT_KINDS(PM_FIELD)
+#undef PM_FIELD
+};
+
+enum pm_role {
+	PM_ROLE_NONE,
+#define PM_FIELD(name, text) PM_ROLE_##name,
+	PM_FORMAT_ROLES(PM_FIELD)
+#undef PM_FIELD
+	PM_ROLE_COUNT
+};
+
+enum pm_access_bit {
+#define PM_FIELD(name, text) PM_ACCESS_BIT_##name,
+	PM_FORMAT_ACCESSES(PM_FIELD)
+#undef PM_FIELD
+	PM_ACCESS_COUNT
+};
+
+/* A function's accesses together. */
+enum pm_access {
+	PM_ACCESS_NONE,
+#define PM_FIELD(name, text) PM_ACCESS_##name = 1 << PM_ACCESS_BIT_##name,
+	PM_FORMAT_ACCESSES(PM_FIELD)
 #undef PM_FIELD
 };
 

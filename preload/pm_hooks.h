@@ -1,5 +1,6 @@
 /*
- * The rows of pm_hooks.def, numbered, and what a call may be to the hook beside its kind.
+ * The rows of pm_hooks.def, numbered, and a row's role and accesses as constants. With PM_ROLE_IN: after
+ * pm_format.h.
  */
 #ifndef PM_HOOKS_H
 #define PM_HOOKS_H
@@ -12,26 +13,10 @@ enum pm_call {
 #define PM_HOOK(library, kind, result, name, pairs, queue, values, after, ...) PM_CALL_##name,
 #define PM_READ(kind, result, name, pairs, fd, bytes, ...) PM_CALL_##name,
 #define PM_HANDWRITTEN(library, kind, result, name, pairs, values, ...) PM_CALL_##name,
-#define PM_DECODED(library, kind, name, values) PM_CALL_##name,
+#define PM_DECODED(library, kind, name, values, ...) PM_CALL_##name,
 #define PM_WATCH(library, result, name, pairs, after, ...) PM_CALL_##name,
 #include "pm_hooks.def"
 	PM_CALL_COUNT
-};
-
-/* The column ROLE. A context's device is found in another way by each of the last four. */
-enum pm_role {
-	PM_ROLE_NONE,
-	PM_ROLE_QUERY, /* asked again and again by a program that waits; its result says "not ready" */
-	PM_ROLE_LAUNCHES_GRAPH,
-	PM_ROLE_BEGINS_CAPTURE,
-	PM_ROLE_ENDS_CAPTURE,
-	PM_ROLE_DESTROYS_STREAM, /* its first value */
-	PM_ROLE_ENDS_GROUP,
-	PM_ROLE_MAPS_FILE,
-	PM_ROLE_RESETS_DEVICE,
-	PM_ROLE_DESTROYS_CONTEXT, /* its first value */
-	PM_ROLE_RELEASES_PRIMARY, /* the primary context of the device that is its first value */
-	PM_ROLE_RESETS_PRIMARY,
 };
 
 /* The role in a row's further columns, a constant. */
@@ -46,5 +31,13 @@ enum pm_role {
 #define PM_ADD_ROLE_CALLBACK(numbers)
 #define PM_ADD_ROLE_CHANGED(major)
 #define PM_ADD_ROLE_TWIN(name)
+#define PM_ADD_ROLE_ACCESS(accesses)
+#define PM_ADD_ROLE_SHAPE(label)
+
+/* The accesses, from the value of the column: up to three. */
+#define PM_ACCESSES(...) PM_JOIN(PM_ACCESSES_, PM_COUNT(__VA_ARGS__))(__VA_ARGS__)
+#define PM_ACCESSES_1(a) PM_ACCESS_##a
+#define PM_ACCESSES_2(a, b) (PM_ACCESS_##a | PM_ACCESS_##b)
+#define PM_ACCESSES_3(a, b, c) (PM_ACCESS_##a | PM_ACCESS_##b | PM_ACCESS_##c)
 
 #endif

@@ -105,6 +105,8 @@
 #define PM_TWIN_TOUCHES(arguments) , TOUCHES, arguments
 #define PM_TWIN_TABLE(arguments) , TABLE, arguments
 #define PM_TWIN_FREES(address) , FREES, address
+#define PM_TWIN_ACCESS(accesses) , ACCESS, accesses
+#define PM_TWIN_SHAPE(label) , SHAPE, label
 #define PM_TWIN_SINCE(version)
 #define PM_TWIN_CALLBACK(numbers)
 

@@ -25,7 +25,7 @@ PMH_INLINE bool pmh_may_rest(enum pm_kind kind, enum pm_role role)
 {
 	const bool is_work = pmh_runs_on_device(kind) && kind != PM_KIND_COMM && kind != PM_KIND_SEARCH;
 
-	return (is_work || kind == PM_KIND_SYNC) && (role == PM_ROLE_NONE || role == PM_ROLE_QUERY);
+	return is_work || (kind == PM_KIND_SYNC && role != PM_ROLE_RESETS_DEVICE);
 }
 
 PMH_INLINE bool pmh_rests(enum pm_kind kind, enum pm_role role)

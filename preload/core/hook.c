@@ -162,7 +162,7 @@ PMH_INLINE void enter(struct pmh_thread *self, enum pm_call call, enum pm_kind k
 	if (__builtin_expect(!self->is_ready, 0))
 		make_ready(self);
 	/* polling loops get unrolled: a query is one operation, wherever it is made */
-	f->op = kind == PM_KIND_SYNC && role != PM_ROLE_QUERY
+	f->op = kind == PM_KIND_SYNC && !pmh_queries(role)
 			? pmh_operation_of_caller(
 				  values, value_count, __builtin_return_address(0), pmh_python_line())
 			: pmh_operation_of_work(values, kept, value_count,
@@ -283,7 +283,7 @@ PMH_INLINE void leave(
 		pmh_after_context_destroy(f, role, result);
 	if (role == PM_ROLE_ENDS_GROUP && self->group_depth > 0 && --self->group_depth == 0)
 		pmh_group_end(self);
-	if (role == PM_ROLE_QUERY && result != 0)
+	if (pmh_queries(role) && result != 0)
 		append_query(self, f, call, result);
 	else if (__builtin_expect(kind == PM_KIND_COMM || (result | (int)f->correlation | f->flags) != 0 ||
 					  !pmh_window_open,
@@ -295,11 +295,11 @@ PMH_INLINE void leave(
 		__builtin_expect(pmh_window_counts, 0))
 		pmh_window_count(self, f->op);
 	if (pmh_runs_on_device(kind) || role == PM_ROLE_LAUNCHES_GRAPH ||
-		(kind == PM_KIND_SYNC && role != PM_ROLE_QUERY))
+		(kind == PM_KIND_SYNC && !pmh_queries(role)))
 		pmh_steps_see(self, f->op, kind, f->end);
 	/* after a wait all before it is ready; and now and then, for threads that never wait */
-	if ((kind == PM_KIND_SYNC && role != PM_ROLE_QUERY) ||
-		((f->interval.ring || f->pushed || role == PM_ROLE_QUERY) && self->timed_count++ % 64 == 0)) {
+	if ((kind == PM_KIND_SYNC && !pmh_queries(role)) ||
+		((f->interval.ring || f->pushed || pmh_queries(role)) && self->timed_count++ % 64 == 0)) {
 		pmh_finish_at_exit();
 		pmh_device_collect(self, false);
 	}
@@ -358,6 +358,8 @@ PMH_INLINE void sample(struct pmh_thread *self)
 #define PM_BEFORE_SINCE(version)
 #define PM_BEFORE_CALLBACK(numbers)
 #define PM_BEFORE_CHANGED(major)
+#define PM_BEFORE_ACCESS(accesses)
+#define PM_BEFORE_SHAPE(label)
 #define PM_BEFORE_TWIN(name)
 
 /* A row may call its parameters anything, so every name of our own in the body begins with pm. */

@@ -28,7 +28,7 @@
 #define PM_HANDWRITTEN(library, kind, result, name, pairs, values, ...) \
 	PM_DECODED(library, kind, name, values)
 #define PM_WATCH(library, result, name, pairs, after, ...) PM_DECODED(library, SETUP, name, (NONE))
-#define PM_DECODED(library, kind, name, values) \
+#define PM_DECODED(library, kind, name, values, ...) \
 	static const struct pmh_label labels_##name[] = { \
 		{0, ""}, PM_PAIRS(PM_LABEL_PAIR, PM_NOTHING, PM_OPEN values)};
 #include "pm_hooks.def"
@@ -49,13 +49,15 @@ const struct pmh_row pmh_rows[PM_CALL_COUNT] = {
 #define PM_COLUMN_SINCE(version) .since = version,
 #define PM_COLUMN_CALLBACK(numbers) .callbacks = {PM_OPEN numbers, 0},
 #define PM_COLUMN_CHANGED(major) .changed = major,
+#define PM_COLUMN_ACCESS(accesses) .access = PM_ACCESSES accesses,
+#define PM_COLUMN_SHAPE(label) .shape = #label,
 #define PM_COLUMN_TWIN(name_) .twin = PM_CALL_##name_,
 #define PM_HOOK(library, kind, result, name, pairs, queue, values, after, ...) \
 	PM_ROW(library, kind, name, __VA_ARGS__)
 #define PM_READ(kind, result, name, pairs, fd, bytes, ...) PM_ROW(libc, kind, name, __VA_ARGS__)
 #define PM_HANDWRITTEN(library, kind, result, name, pairs, values, ...) \
 	PM_ROW(library, kind, name, __VA_ARGS__)
-#define PM_DECODED(library, kind, name, values) PM_ROW(library, kind, name)
+#define PM_DECODED(library, kind, name, values, ...) PM_ROW(library, kind, name, __VA_ARGS__)
 #define PM_WATCH(library, result, name, pairs, after, ...) PM_ROW(library, SETUP, name, __VA_ARGS__)
 #include "pm_hooks.def"
 };
@@ -65,7 +67,7 @@ const struct pmh_label *const pmh_labels[PM_CALL_COUNT] = {
 #define PM_HOOK(library, kind, result, name, pairs, queue, values, after, ...) PM_LABELS(name)
 #define PM_READ(kind, result, name, pairs, fd, bytes, ...) PM_LABELS(name)
 #define PM_HANDWRITTEN(library, kind, result, name, pairs, values, ...) PM_LABELS(name)
-#define PM_DECODED(library, kind, name, values) PM_LABELS(name)
+#define PM_DECODED(library, kind, name, values, ...) PM_LABELS(name)
 #define PM_WATCH(library, result, name, pairs, after, ...) PM_LABELS(name)
 #include "pm_hooks.def"
 };

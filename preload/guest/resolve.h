@@ -22,8 +22,10 @@ struct pmh_label {
 };
 struct pmh_row {
 	char name[62], library[10];
-	uint8_t kind; /* enum pm_kind */
-	uint8_t role; /* enum pm_role */
+	uint8_t kind;   /* enum pm_kind */
+	uint8_t role;   /* enum pm_role */
+	uint8_t access; /* enum pm_access, together */
+	char shape[6];  /* the label of the tensor whose elements its work goes by, or empty */
 	uint8_t label_count;
 	uint8_t changed; /* the major version of the library that changed its parameters, 0: none did */
 	uint16_t since;  /* the version of CUDA with which the driver has it, 0: not looked up by version */
@@ -50,6 +52,12 @@ PMH_INLINE bool pmh_runs_on_device(enum pm_kind kind)
 	default:
 		return false;
 	}
+}
+
+/* Asked again and again by a program that waits: its result says "not ready". */
+PMH_INLINE bool pmh_queries(enum pm_role role)
+{
+	return role == PM_ROLE_QUERIES_STREAM || role == PM_ROLE_QUERIES_EVENT;
 }
 
 /* The real function behind a wrapper, or NULL where its library is not loaded. Async-signal-safe once found.

@@ -39,6 +39,18 @@ static const char *const kind_words[] = {"",
 #undef PM_FIELD
 };
 
+static const char *const role_words[] = {"NONE",
+#define PM_FIELD(name, text) #name,
+	PM_FORMAT_ROLES(PM_FIELD)
+#undef PM_FIELD
+};
+
+static const char *const access_words[] = {
+#define PM_FIELD(name, text) #name,
+	PM_FORMAT_ACCESSES(PM_FIELD)
+#undef PM_FIELD
+};
+
 uint64_t pmh_hash(uint64_t seed, const void *bytes, size_t byte_count)
 {
 	uint64_t words[PMH_HASH_KEYS], hash = seed;
@@ -67,21 +79,36 @@ static void keep(uint64_t hash, uint32_t number)
 	slots_used++;
 }
 
+/* The second text of a function's entry: what the call does. Bytes, with the zero at its end. */
+static size_t say_what_it_does(const struct pmh_row *row, char *text, size_t room)
+{
+	size_t n = (size_t)snprintf(text, room, "role:%s", role_words[row->role]);
+
+	for (unsigned i = 0; i < PM_ACCESS_COUNT && n < room; i++)
+		if (row->access >> i & 1)
+			n += (size_t)snprintf(text + n, room - n, " access:%s", access_words[i]);
+	if (row->shape[0] && n < room)
+		n += (size_t)snprintf(text + n, room - n, " shape:%s", row->shape);
+	return n < room ? n + 1 : room;
+}
+
 static void write_function(uint32_t call)
 {
 	const struct pmh_row *row = &pmh_rows[call];
 	struct pm_entry_function fixed = {.number = call};
-	char text[1024];
+	char text[1024 + 96];
 	size_t n;
 
 	if (function_written[call])
 		return;
 	function_written[call] = true;
-	n = (size_t)snprintf(text, sizeof text, "%s %s %s", row->library, kind_words[row->kind], row->name);
-	for (unsigned i = 1; i < row->label_count && n < sizeof text; i++)
-		n += (size_t)snprintf(text + n, sizeof text - n, " %s:%s",
-			value_words[pmh_labels[call][i].value], pmh_labels[call][i].label);
-	pmh_trace_entry(PM_ENTRY_FUNCTION, &fixed, sizeof fixed, text, strlen(text) + 1);
+	n = (size_t)snprintf(text, 1024, "%s %s %s", row->library, kind_words[row->kind], row->name);
+	for (unsigned i = 1; i < row->label_count && n < 1024; i++)
+		n += (size_t)snprintf(text + n, 1024 - n, " %s:%s", value_words[pmh_labels[call][i].value],
+			pmh_labels[call][i].label);
+	n = strlen(text) + 1;
+	n += say_what_it_does(row, text + n, sizeof text - n);
+	pmh_trace_entry(PM_ENTRY_FUNCTION, &fixed, sizeof fixed, text, n);
 }
 
 struct addition {

@@ -21,6 +21,8 @@ static const struct row {
 #define COLUMN_SINCE(version) .since = version,
 #define COLUMN_CALLBACK(list) .numbers = {PM_OPEN list},
 #define COLUMN_CHANGED(major)
+#define COLUMN_ACCESS(accesses)
+#define COLUMN_SHAPE(label)
 #define COLUMN_TWIN(name_) .twin = #name_,
 #define ROW(library_, name_, ...) \
 	{.library = #library_, .name = #name_, PM_PAIRS(COLUMN, PM_NOTHING, __VA_ARGS__)},

@@ -469,6 +469,20 @@ static void find_queue(const struct line *l, const struct call *c, char *text, s
 		e->queue = QUEUE_STREAM;
 }
 
+/* A word of what the call does; "role:NONE" where the line has none. */
+static bool take_what_it_does(struct expectation *e, const char *word)
+{
+	const size_t used = strlen(e->does);
+
+	if (strncmp(word, "role:", 5) == 0)
+		snprintf(e->does, sizeof e->does, "%s", word);
+	else if (strncmp(word, "access:", 7) == 0 || strncmp(word, "shape:", 6) == 0)
+		snprintf(e->does + used, sizeof e->does - used, " %s", word);
+	else
+		return false;
+	return true;
+}
+
 void expect_call(const struct line *l, const struct call *c, struct expectation *e)
 {
 	char body[2048], *rest = NULL, *word;
@@ -477,6 +491,7 @@ void expect_call(const struct line *l, const struct call *c, struct expectation 
 	e->name = l->name;
 	snprintf(body, sizeof body, "%s", l->body);
 	snprintf(e->kind, sizeof e->kind, "%s", strtok_r(body, " ", &rest));
+	snprintf(e->does, sizeof e->does, "role:NONE");
 	while ((word = strtok_r(NULL, " ", &rest))) {
 		struct value *v = &e->values[e->value_count];
 		char *is = strchr(word, '=');
@@ -485,7 +500,7 @@ void expect_call(const struct line *l, const struct call *c, struct expectation 
 			find_queue(l, c, word + 1, e);
 			continue;
 		}
-		if (strcmp(word, "sets") == 0)
+		if (strcmp(word, "sets") == 0 || take_what_it_does(e, word))
 			continue;
 		if (!strchr(word, ':') || e->value_count == EXPECT_VALUES)
 			errx(1, "%s: cannot read %s", l->name, word);

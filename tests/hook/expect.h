@@ -39,6 +39,7 @@ struct value {
 struct expectation {
 	const char *name;
 	char kind[16];
+	char does[96]; /* "role:PRODUCT access:IN_PLACE" */
 	enum { QUEUE_NONE, QUEUE_DEFAULT, QUEUE_PER_THREAD, QUEUE_STREAM, QUEUE_HANDLE } queue;
 	uint64_t queue_of; /* the stream or handle */
 	struct value values[EXPECT_VALUES];
@@ -48,7 +49,7 @@ struct expectation {
 /* One function's line of the table. */
 struct line {
 	char name[80];
-	const char *parameters, *body; /* "dst, src, count" and "COPY @stream writes:dst ..." */
+	const char *parameters, *body; /* "dst, src, count" and "COPY role:BLOCKS @stream writes:dst ..." */
 	const char *reason;            /* why there is no expectation; NULL: there is one */
 	bool sets;                     /* changes what later calls mean, which test_effects.c looks at */
 	bool has_sum;                  /* an argument counts the elements of an array */

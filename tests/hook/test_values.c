@@ -1,6 +1,6 @@
 /*
  * Calls every wrapper of the hook table with arguments that differ, on a library that answers success or a
- * failure, and compares what the trace says of each call (kind, labels, values, queue, result) with
+ * failure, and compares what the trace says of each call (kind, what it does, labels, values, queue, result) with
  * values.txt. A row that the table does not tell of fails, and so does a line that no row answers to.
  *
  *     test_values TABLE
@@ -317,7 +317,7 @@ static void call_all(void)
 	call_row(#name, call_##name, TEXT(after));
 #define PM_READ(kind, result, name, pairs, fd, bytes, ...) line_of(#name, false);
 #define PM_HANDWRITTEN(library, kind, result, name, pairs, values, ...) line_of(#name, false);
-#define PM_DECODED(library, kind, name, values) line_of(#name, false);
+#define PM_DECODED(library, kind, name, values, ...) line_of(#name, false);
 #define PM_WATCH(library, result, name, pairs, after, ...) line_of(#name, false);
 #define PM_DESTROYS(library, result, name, pairs, before, ...) line_of(#name, false);
 #include "pm_hooks.def"
@@ -400,9 +400,11 @@ static void compare(const struct peek_record *r, uint32_t thread, void *data)
 	const struct pm_entry_operation *op = peek_operation(&trace, r->op);
 	char text[2048], *word, *rest = NULL;
 	const struct expectation *e;
+	const char *does = op ? peek_function(&trace, op->function) : "\0";
 	unsigned count = 0;
 
 	(void)data;
+	does += strlen(does) + 1; /* the second text of the entry */
 	snprintf(text, sizeof text, "%s", op ? peek_function(&trace, op->function) : "");
 	word = strtok_r(text, " ", &rest);
 	if (thread != 2 || !word || strcmp(word, "libc") == 0)
@@ -413,6 +415,8 @@ static void compare(const struct peek_record *r, uint32_t thread, void *data)
 	word = strtok_r(NULL, " ", &rest);
 	if (strcmp(word, e->kind) != 0)
 		complain(e->name, "is of another kind in the trace:", word);
+	if (strcmp(does, e->does) != 0)
+		complain(e->name, "does something else in the trace:", does);
 	word = strtok_r(NULL, " ", &rest);
 	if (strcmp(word, e->name) != 0)
 		errx(1, "call %u: the trace has %s, expected %s", seen, word, e->name);

@@ -31,6 +31,8 @@ static const struct {
 #define NUMBER_TABLE(arguments)
 #define NUMBER_FREES(address)
 #define NUMBER_CHANGED(major)
+#define NUMBER_ACCESS(accesses)
+#define NUMBER_SHAPE(label)
 #define NUMBER_TWIN(name)
 #define FIRST(number, ...) number
 #define PM_HOOK(library, kind, result, name, pairs, queue, values, after, ...) \
