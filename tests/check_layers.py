@@ -24,6 +24,7 @@ LAYERS = {
 OUTSIDE = {
     "preload/pmrun": r"base/(help|option)\.h",
     "analyzer": r"pm_format\.h",
+    "analyzer/trace": r"pm_format\.h|pm_hooks\.(h|def)",
     "fitter": r"base/\w+\.h",
     "testapps/softgpu": r"pm_\w+\.(h|def)|softgpu_api\.h",
     "testapps/softgpu/preload": r"statuses\.def",  # made by CMake

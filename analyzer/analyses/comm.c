@@ -36,33 +36,34 @@ static const char *short_name(const char *name)
 	return strncmp(name, "nccl", 4) == 0 ? name + 4 : name;
 }
 
-static bool is_any(const char *name, const char *const words[])
+/* Does a call's size name one rank's part of what is exchanged? */
+static bool is_of_parts(enum pm_role role)
 {
-	for (; *words; words++)
-		if (strcmp(short_name(name), *words) == 0)
-			return true;
-	return false;
+	switch (role) {
+	case PM_ROLE_ALL_GATHER:
+	case PM_ROLE_REDUCE_SCATTER:
+	case PM_ROLE_ALL_TO_ALL:
+	case PM_ROLE_GATHER:
+	case PM_ROLE_SCATTER:
+		return true;
+	default:
+		return false;
+	}
 }
 
-double comm_factor(const char *function, int32_t n)
+double comm_factor(enum pm_role role, int32_t n)
 {
-	static const char *const parts[] = {
-		"AllGather", "ReduceScatter", "AlltoAll", "Gather", "Scatter", NULL};
-
 	if (n < 1)
 		return 1;
-	if (strcmp(short_name(function), "AllReduce") == 0)
+	if (role == PM_ROLE_ALL_REDUCE)
 		return 2.0 * (n - 1) / n;
-	return is_any(function, parts) ? (double)(n - 1) / n : 1;
+	return is_of_parts(role) ? (double)(n - 1) / n : 1;
 }
 
 /* The size that the formulas take: of all ranks' parts, where a call names one part. */
-static double algorithm_bytes(const char *name, double bytes, int32_t n)
+static double algorithm_bytes(enum pm_role role, double bytes, int32_t n)
 {
-	static const char *const parts[] = {
-		"AllGather", "ReduceScatter", "AlltoAll", "Gather", "Scatter", NULL};
-
-	return is_any(name, parts) && n > 0 ? bytes * n : bytes;
+	return is_of_parts(role) && n > 0 ? bytes * n : bytes;
 }
 
 /* ---- Units ---- */
@@ -76,11 +77,11 @@ static void add_call(const struct timeline *timeline, struct unit *unit, const s
 	double bytes;
 
 	timeline_value(timeline, operation, "bytes", &value);
-	bytes = algorithm_bytes(function->name, (double)(value < (uint64_t)1 << 46 ? value : 0), n);
+	bytes = algorithm_bytes(function->facts.role, (double)(value < (uint64_t)1 << 46 ? value : 0), n);
 	if (!timeline_value(timeline, operation, "peer", &peer)) {
 		unit->bytes += bytes;
-		unit->bus_bytes += bytes * comm_factor(function->name, n);
-	} else if (strcmp(short_name(function->name), "Recv") == 0) {
+		unit->bus_bytes += bytes * comm_factor(function->facts.role, n);
+	} else if (function->facts.role == PM_ROLE_RECEIVE) {
 		unit->received += bytes;
 	} else {
 		unit->sent += bytes;
@@ -193,15 +194,18 @@ static void list_units(const struct timeline *timeline, const struct timeline_pr
 
 /* ---- Rows ---- */
 
-/* Ranks give other sizes to an exchange of all with all and to messages; all give the same to what is named
+/* Ranks give other sizes to an exchange of all with all and to messages; all give the same to those listed
  * here. */
 static int size_class_of(const struct timeline *timeline, const struct unit *unit)
 {
-	static const char *const same[] = {
-		"AllReduce", "Broadcast", "Bcast", "Reduce", "AllGather", "ReduceScatter", NULL};
+	static const bool is_same[PM_ROLE_COUNT] = {[PM_ROLE_ALL_REDUCE] = true,
+		[PM_ROLE_BROADCAST] = true,
+		[PM_ROLE_REDUCE] = true,
+		[PM_ROLE_ALL_GATHER] = true,
+		[PM_ROLE_REDUCE_SCATTER] = true};
 	int class = 0;
 
-	if (unit->mixed || !is_any(timeline->functions[unit->function].name, same))
+	if (unit->mixed || !is_same[timeline->functions[unit->function].facts.role])
 		return 0;
 	frexp(unit->bytes, &class);
 	return unit->bytes > 0 ? class : 0;

@@ -54,6 +54,6 @@ void comm_find(const struct timeline *timeline, const struct collective_list *co
 void comm_free(struct comm *comm);
 
 /* Bytes on the busiest link for each byte of the algorithm's size, on n ranks. */
-double comm_factor(const char *function, int32_t n);
+double comm_factor(enum pm_role role, int32_t n);
 
 #endif

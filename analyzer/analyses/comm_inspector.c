@@ -3,6 +3,7 @@
 #include "base/memory.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -115,6 +116,7 @@ static size_t unit_end(const struct inspector_call *calls, size_t first, size_t 
 static void add_row(struct sums *sums, const struct inspector_call *calls, size_t count, size_t skip)
 {
 	struct comm_row *row = sums->row;
+	char function[64];
 	size_t units = 0;
 
 	for (size_t i = 0; i < count; i = unit_end(calls, i, count))
@@ -129,7 +131,8 @@ static void add_row(struct sums *sums, const struct inspector_call *calls, size_
 	row->wait_ns = sums->matched ? sums->wait_ns / sums->calls : NAN;
 	row->transfer_ns = sums->transfer_ns / sums->calls;
 	row->algorithm_rate = row->transfer_ns > 0 ? row->bytes / row->transfer_ns : NAN;
-	row->bus_rate = row->algorithm_rate * comm_factor(row->name, row->size);
+	snprintf(function, sizeof(function), "nccl%s", row->name);
+	row->bus_rate = row->algorithm_rate * comm_factor(hook_facts_of(function).role, row->size);
 	for (int32_t i = 0; i < row->size; i++)
 		if (sums->last_counts[i] > row->last_count) {
 			row->last_count = sums->last_counts[i];

@@ -10,25 +10,15 @@ struct account {
 	bool gave_back, reused;
 };
 
-static bool is_of_host(const char *name)
-{
-	return strstr(name, "Host") != NULL;
-}
-
-static bool gives_back(const char *name)
-{
-	return strstr(name, "Free") != NULL || strcmp(name, "cuMemRelease") == 0;
-}
-
 static void take(
 	struct account *account, const struct timeline *timeline, const struct timeline_operation *operation)
 {
 	const struct timeline_function *function = &timeline->functions[operation->function];
 	uint64_t bytes;
 
-	if (function->kind != PM_KIND_ALLOC || is_of_host(function->name))
+	if (function->kind != PM_KIND_ALLOC || function->facts.role == PM_ROLE_HOST_MEMORY)
 		return;
-	if (gives_back(function->name)) {
+	if (function->facts.role == PM_ROLE_FREES_MEMORY) {
 		/* before the first allocation it is a program's way to begin */
 		account->gave_back |= account->bytes > 0;
 	} else if (timeline_value(timeline, operation, "bytes", &bytes)) {

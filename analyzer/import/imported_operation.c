@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define BOTH_WAYS "ncclSendRecv" /* no function of NCCL */
+
 /* ---- What names mean ---- */
 
 static bool has_one(const char *text, const char *const *words)
@@ -14,20 +16,60 @@ static bool has_one(const char *text, const char *const *words)
 	return false;
 }
 
+/*
+ * Functions of CUDA, HIP and other vendors' runtimes as profilers name them, by words in their names, the
+ * first that is in one: the kind, and the role where the hook's table has no such function.
+ */
+static const struct word {
+	const char *word;
+	enum pm_kind kind;
+	enum pm_role role;
+} call_words[] = {
+	{"EventSynchronize", PM_KIND_SYNC, PM_ROLE_WAITS_FOR_EVENT},
+	{"DeviceSynchronize", PM_KIND_SYNC, PM_ROLE_WAITS_FOR_DEVICE},
+	{"Synchronize", PM_KIND_SYNC, PM_ROLE_WAITS_FOR_STREAM},
+	{"EventQuery", PM_KIND_SYNC, PM_ROLE_QUERIES_EVENT},
+	{"Query", PM_KIND_SYNC, PM_ROLE_QUERIES_STREAM},
+	{"WaitEvent", PM_KIND_EVENT, PM_ROLE_STREAM_WAITS},
+	{"EventRecord", PM_KIND_EVENT, PM_ROLE_RECORDS_EVENT},
+	{"Event", PM_KIND_EVENT, PM_ROLE_NONE},
+	{"Malloc", PM_KIND_ALLOC, PM_ROLE_NONE},
+	{"MemAlloc", PM_KIND_ALLOC, PM_ROLE_NONE},
+	{"Free", PM_KIND_ALLOC, PM_ROLE_FREES_MEMORY},
+	{"HostAlloc", PM_KIND_ALLOC, PM_ROLE_HOST_MEMORY},
+	{"HostRegister", PM_KIND_ALLOC, PM_ROLE_HOST_MEMORY},
+	{"Stream", PM_KIND_STREAM, PM_ROLE_NONE},
+	{"GraphLaunch", PM_KIND_SETUP, PM_ROLE_LAUNCHES_GRAPH},
+};
+
+static const struct word *operation_word(const char *name)
+{
+	for (size_t i = 0; i < sizeof(call_words) / sizeof(*call_words); i++)
+		if (strstr(name, call_words[i].word))
+			return &call_words[i];
+	return NULL;
+}
+
 enum pm_kind imported_call_kind(const char *name)
 {
-	static const struct {
-		const char *word;
-		enum pm_kind kind;
-	} known[] = {{"Synchronize", PM_KIND_SYNC}, {"Query", PM_KIND_SYNC}, {"WaitEvent", PM_KIND_EVENT},
-		{"Event", PM_KIND_EVENT}, {"Malloc", PM_KIND_ALLOC}, {"MemAlloc", PM_KIND_ALLOC},
-		{"Free", PM_KIND_ALLOC}, {"HostAlloc", PM_KIND_ALLOC}, {"HostRegister", PM_KIND_ALLOC},
-		{"Stream", PM_KIND_STREAM}};
+	const struct word *word = operation_word(name);
 
-	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-		if (strstr(name, known[i].word))
-			return known[i].kind;
-	return PM_KIND_SETUP;
+	return word ? word->kind : PM_KIND_SETUP;
+}
+
+/* What a function does that is of this kind. */
+static struct hook_facts operation_facts(enum pm_kind kind, const char *name)
+{
+	struct hook_facts facts = hook_facts_of_foreign(name);
+	const struct word *word = operation_word(name);
+
+	if (facts.role == PM_ROLE_NONE && strcmp(name, BOTH_WAYS) == 0)
+		facts.role = PM_ROLE_SEND_RECEIVE;
+	else if (facts.role == PM_ROLE_NONE && kind == PM_KIND_COPY && !strstr(name, "Async"))
+		facts.role = PM_ROLE_BLOCKS;
+	else if (facts.role == PM_ROLE_NONE && word)
+		facts.role = word->role;
+	return facts;
 }
 
 uint8_t imported_direction(const char *name)
@@ -55,7 +97,7 @@ const char *imported_collective_name(const char *name)
 		{"allreduce", "ncclAllReduce"}, {"all_reduce", "ncclAllReduce"},
 		{"all-reduce", "ncclAllReduce"}, {"allgather", "ncclAllGather"},
 		{"all_gather", "ncclAllGather"}, {"all-gather", "ncclAllGather"},
-		{"broadcast", "ncclBroadcast"}, {"sendrecv", "ncclSendRecv"}, {"send_recv", "ncclSendRecv"},
+		{"broadcast", "ncclBroadcast"}, {"sendrecv", BOTH_WAYS}, {"send_recv", BOTH_WAYS},
 		{"recv", "ncclRecv"}, {"receive", "ncclRecv"}, {"send", "ncclSend"}, {"reduce", "ncclReduce"},
 		{"scatter", "ncclScatter"}, {"gather", "ncclGather"}};
 
@@ -158,7 +200,8 @@ static uint32_t function_of(
 							  : operation->kind == PM_KIND_COMM ? "nccl"
 											    : "",
 		.name = arena_text(&timeline->arena, text, strlen(text)),
-		.kind = operation->kind};
+		.kind = operation->kind,
+		.facts = operation_facts(operation->kind, text)};
 	set_labels_of(function, operation);
 	MEM_PUSH(dictionary->functions, dictionary->function_count, dictionary->function_room);
 	dictionary->functions[dictionary->function_count - 1].name = name;

@@ -79,7 +79,7 @@ static void list_ends(
 			.call = place,
 			.worker = number,
 			.place = i,
-			.receives = strstr(function->name, "Recv") != NULL};
+			.receives = function->facts.role == PM_ROLE_RECEIVE};
 		if (end->receives) {
 			end->from = (int32_t)peer;
 			end->to = rank;

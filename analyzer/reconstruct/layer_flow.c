@@ -83,7 +83,7 @@ void flow_size_packed(struct flow_work *work)
 		const struct timeline_operation *operation =
 			&work->assign->timeline->operations[work->assign->graph.steps[i].operation];
 
-		if (!strstr(work->assign->timeline->functions[operation->function].name, "RNN"))
+		if (work->assign->timeline->functions[operation->function].facts.role != PM_ROLE_RECURRENT)
 			continue;
 		for (uint32_t j = 0; j < flow->access_count; j++) {
 			const struct flow_access *access = &flow->accesses[j];

@@ -51,23 +51,16 @@ static bool lies_in(uint64_t address, uint64_t begin, uint64_t bytes)
 
 /* ---- exchanges and tables ---- */
 
-static const char *function_name(const struct flow_work *work, uint32_t step)
-{
-	const struct timeline *timeline = work->assign->timeline;
-
-	return timeline->functions[timeline->operations[work->assign->graph.steps[step].operation].function]
-		.name;
-}
-
 static void add_exchange(struct gathering *g, uint32_t step)
 {
 	const struct flow *flow = graph_flow(&g->work->assign->graph, step);
-	const bool gathers = strstr(function_name(g->work, step), "AllGather");
+	const enum pm_role role = layer_function(g->work->assign, step)->facts.role;
+	const bool gathers = role == PM_ROLE_ALL_GATHER;
 	struct exchange exchange = {.step = step};
 
 	if (flow->kind != PM_KIND_COMM || flow->access_count != 2 ||
 		flow_writes(&flow->accesses[0]) == flow_writes(&flow->accesses[1]) ||
-		(!gathers && !strstr(function_name(g->work, step), "ReduceScatter")))
+		(!gathers && role != PM_ROLE_REDUCE_SCATTER))
 		return;
 	for (int i = 0; i < 2; i++)
 		if (flow_writes(&flow->accesses[i])) {

@@ -161,7 +161,7 @@ enum layer_special layer_special(const struct layer_assign *assign, uint32_t ste
 		*layer = attention_before(assign, step, ATTENTION_MOST_BETWEEN);
 		return LAYER_IS_ATTENTION;
 	}
-	if (strstr(layer_function(assign, step)->name, "Softmax")) {
+	if (layer_function(assign, step)->facts.role == PM_ROLE_SOFTMAX) {
 		*layer = attention_before(assign, step, ATTENTION_MOST_BETWEEN / 2);
 		return *layer == LAYER_NONE ? LAYER_IS_PLAIN : LAYER_IS_ATTENTION;
 	}
@@ -224,22 +224,14 @@ uint32_t layer_earlier(const struct layer_assign *assign, uint32_t step)
 	return LAYER_NONE;
 }
 
-/* "cudnnPooling" of "cudnnPoolingForward" and "cudnnPoolingBackward". */
-static size_t stem_length(const char *name)
-{
-	const char *forward = strstr(name, "Forward"), *backward = strstr(name, "Backward");
-
-	if (forward)
-		return (size_t)(forward - name);
-	return backward ? (size_t)(backward - name) : strlen(name);
-}
-
 bool layer_same_family(const struct layer_assign *assign, uint32_t a, uint32_t b)
 {
-	const char *first = layer_function(assign, a)->name, *second = layer_function(assign, b)->name;
-	size_t length = stem_length(first);
+	const struct timeline_function *first = layer_function(assign, a),
+				       *second = layer_function(assign, b);
 
-	return stem_length(second) == length && strncmp(first, second, length) == 0;
+	return first == second ||
+	       (first->facts.role != PM_ROLE_NONE && first->facts.role == second->facts.role &&
+		       (first->kind != PM_KIND_COMPUTE || second->kind != PM_KIND_COMPUTE));
 }
 
 const struct flow_access *layer_labelled(const struct flow *flow, const char *label)

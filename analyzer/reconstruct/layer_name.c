@@ -72,28 +72,25 @@ static const char *own_kind(const struct layer_assign *assign, uint32_t step)
 
 const char *layer_kind(const struct layer_assign *assign, uint32_t step)
 {
-	static const struct {
-		const char *word, *kind;
-	} kinds[] = {
-		{"Convolution", "conv"},
-		{"Pooling", "pool"},
-		{"Dropout", "dropout"},
-		{"Softmax", "softmax"},
-		{"Norm", "norm"},
-		{"LRN", "lrn"},
-		{"Attention", "attention"},
-		{"MultiHeadAttn", "attention"},
+	static const char *const kinds[PM_ROLE_COUNT] = {
+		[PM_ROLE_CONVOLUTION] = "conv",
+		[PM_ROLE_POOLING] = "pool",
+		[PM_ROLE_DROPOUT] = "dropout",
+		[PM_ROLE_SOFTMAX] = "softmax",
+		[PM_ROLE_NORMALIZATION] = "norm",
+		[PM_ROLE_DIVISIVE_NORMALIZATION] = "norm",
+		[PM_ROLE_LOCAL_RESPONSE] = "lrn",
+		[PM_ROLE_ATTENTION] = "attention",
 	};
 	const struct timeline_operation *operation =
 		&assign->timeline->operations[assign->graph.steps[step].operation];
-	const char *name = layer_function(assign, step)->name;
+	const enum pm_role does = layer_function(assign, step)->facts.role;
 	const struct worker_role *role = &assign->model->roles[assign->graph.steps[step].operation];
 	const bool reads = (role->flags & WORKER_READS) || assign->copies[step];
 
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-		if (strstr(name, kinds[i].word))
-			return kinds[i].kind;
-	if (strstr(name, "RNN"))
+	if (kinds[does])
+		return kinds[does];
+	if (does == PM_ROLE_RECURRENT)
 		return cell_name(assign, operation);
 	if (reads && graph_flow(&assign->graph, step)->shape == FLOW_PRODUCT)
 		return "fc";

@@ -203,7 +203,7 @@ static void read_numbers(
 }
 
 static uint64_t access_bytes(const struct timeline *timeline, const struct timeline_operation *operation,
-	const struct numbers *numbers, const char *label)
+	const struct numbers *numbers, const char *label, bool is_read)
 {
 	uint64_t bytes = descriptor_bytes(timeline, operation, label), elements = 0;
 
@@ -214,11 +214,10 @@ static uint64_t access_bytes(const struct timeline *timeline, const struct timel
 		timeline_value(timeline, operation, "w_bytes", &bytes))
 		return bytes < MOST_BYTES ? bytes : MOST_BYTES;
 	if (numbers->has_bytes) {
-		const char *name = timeline->functions[operation->function].name;
+		const uint8_t access = timeline->functions[operation->function].facts.access;
 
 		/* The count of these is one rank's part of the whole. */
-		if ((strstr(name, "AllGather") && strcmp(label, "recv") == 0) ||
-			(strstr(name, "ReduceScatter") && strcmp(label, "send") == 0))
+		if (access & (is_read ? PM_ACCESS_SCATTERS : PM_ACCESS_GATHERS))
 			return product(numbers->bytes, numbers->ranks);
 		return numbers->bytes < MOST_BYTES ? numbers->bytes : MOST_BYTES;
 	}
@@ -252,16 +251,20 @@ static uint64_t access_bytes(const struct timeline *timeline, const struct timel
 	return product(elements, numbers->type_bytes);
 }
 
-/* Functions that change their operand in place, which the labels do not tell. */
-static bool changes_in_place(const char *name)
+/* Matrix by matrix, or by vector. */
+static bool is_product(enum pm_role role)
 {
-	static const char *const words[] = {
-		"axpy", "Axpy", "scal", "Scal", "swap", "Sger", "Dger", "ScaleTensor"};
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (strstr(name, words[i]))
-			return true;
-	return false;
+	switch (role) {
+	case PM_ROLE_PRODUCT:
+	case PM_ROLE_MATRIX_VECTOR:
+	case PM_ROLE_OUTER_PRODUCT:
+	case PM_ROLE_RANK_K_UPDATE:
+	case PM_ROLE_SYMMETRIC_PRODUCT:
+	case PM_ROLE_TRIANGULAR_PRODUCT:
+		return true;
+	default:
+		return false;
+	}
 }
 
 static bool overlap(const struct flow_access *a, const struct flow_access *b)
@@ -269,18 +272,18 @@ static bool overlap(const struct flow_access *a, const struct flow_access *b)
 	return a->address < b->address + b->bytes && b->address < a->address + a->bytes;
 }
 
-static enum flow_shape shape_of(const struct timeline *timeline, const struct timeline_operation *operation,
-	const struct numbers *numbers, const struct flow *flow)
+static enum flow_shape shape_of(
+	const struct timeline *timeline, const struct timeline_operation *operation, const struct flow *flow)
 {
-	const char *name = timeline->functions[operation->function].name;
+	const enum pm_role role = timeline->functions[operation->function].facts.role;
 	uint64_t written = 0, least_read = UINT64_MAX;
 	uint64_t value;
 
 	if (flow->kind != PM_KIND_COMPUTE)
 		return FLOW_OTHER;
-	if (numbers->has_k || strstr(name, "ger_") || strstr(name, "gemv") || strstr(name, "Matmul"))
+	if (is_product(role))
 		return FLOW_PRODUCT;
-	if (strstr(name, "Reduc"))
+	if (role == PM_ROLE_REDUCTION)
 		return FLOW_REDUCE;
 	for (uint32_t i = 0; i < flow->access_count; i++) {
 		if (flow_writes(&flow->accesses[i])) {
@@ -335,7 +338,7 @@ static void list_accesses(const struct timeline *timeline, const struct timeline
 	struct flow *flow, struct arena *arena)
 {
 	const struct timeline_function *function = &timeline->functions[operation->function];
-	bool in_place = changes_in_place(function->name), apart;
+	bool in_place = function->facts.access & PM_ACCESS_IN_PLACE, apart;
 	struct numbers numbers;
 	uint64_t scale = 0, direction = 4, result;
 
@@ -346,7 +349,7 @@ static void list_accesses(const struct timeline *timeline, const struct timeline
 	if (timeline_value(timeline, operation, "beta", &scale) && !apart) {
 		/* A factor that is not known (3) keeps what was there where that is what the function is for.
 		 */
-		if (scale == 1 || scale == 2 || (scale == 3 && strstr(function->name, "AddTensor")))
+		if (scale == 1 || scale == 2 || (scale == 3 && function->facts.role == PM_ROLE_ADDITION))
 			in_place = true;
 	}
 	flow->kind = function->kind;
@@ -362,7 +365,8 @@ static void list_accesses(const struct timeline *timeline, const struct timeline
 			is_host_side(function->kind == PM_KIND_COPY, direction, type))
 			continue;
 		access->address = operation->values[i];
-		access->bytes = access_bytes(timeline, operation, &numbers, function->labels[i].name);
+		access->bytes = access_bytes(timeline, operation, &numbers, function->labels[i].name,
+			type == PM_VALUE_READS || type == PM_VALUE_WEIGHT);
 		if (access->bytes == 0)
 			access->bytes = 1;
 		if (access->address > UINT64_MAX - access->bytes)
@@ -380,7 +384,7 @@ static void list_accesses(const struct timeline *timeline, const struct timeline
 			if (flow->accesses[j].mode == FLOW_READ &&
 				overlap(&flow->accesses[i], &flow->accesses[j]))
 				flow->accesses[i].mode = FLOW_KEEP;
-	flow->shape = shape_of(timeline, operation, &numbers, flow);
+	flow->shape = shape_of(timeline, operation, flow);
 }
 
 /* Does a product or forward call of the process make anew what begins at this address? */
@@ -410,7 +414,7 @@ static void find_biases(const struct timeline *timeline, struct flow *flows)
 		struct flow *flow = &flows[i];
 
 		if (flow->shape != FLOW_ELEMENTWISE ||
-			!strstr(timeline->functions[operation->function].name, "AddTensor"))
+			timeline->functions[operation->function].facts.role != PM_ROLE_ADDITION)
 			continue;
 		for (uint32_t j = 0; j < flow->access_count; j++)
 			if (flow->accesses[j].mode == FLOW_KEEP &&

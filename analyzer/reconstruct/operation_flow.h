@@ -1,7 +1,7 @@
 /*
  * What an operation reads and writes: addresses, sizes, and whether a write keeps something of what was
- * there. It follows from the labels of its values; a few functions whose labels do not say it all are known
- * by name.
+ * there. It follows from the labels of its values and from what the hook's table says of the function
+ * (hook_facts).
  */
 #ifndef RECONSTRUCT_OPERATION_FLOW_H
 #define RECONSTRUCT_OPERATION_FLOW_H

@@ -258,7 +258,7 @@ static size_t count_gathers(const struct analysis *analysis, const struct analys
 		uint64_t bytes = 0;
 
 		if (flow->kind != PM_KIND_COMM ||
-			!strstr(timeline_function(&analysis->timeline, call)->name, "AllGather"))
+			timeline_function(&analysis->timeline, call)->facts.role != PM_ROLE_ALL_GATHER)
 			continue;
 		for (uint32_t j = 0; j < flow->access_count; j++)
 			bytes += flow_writes(&flow->accesses[j]) ? flow->accesses[j].bytes : 0;

@@ -230,7 +230,7 @@ int64_t timeline_recorded(const struct timeline *timeline, const struct timeline
 
 bool timeline_is_launch(const struct timeline_function *function)
 {
-	return function->kind == PM_KIND_GRAPH && strstr(function->name, "Launch");
+	return function->kind == PM_KIND_GRAPH && function->facts.role == PM_ROLE_LAUNCHES_GRAPH;
 }
 
 bool timeline_is_device_kind(enum pm_kind kind)

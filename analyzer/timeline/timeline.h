@@ -12,6 +12,7 @@
 
 #include "base/memory.h"
 #include "pm_format.h"
+#include "trace/hook_facts.h"
 #include "trace/trace_attempt.h"
 
 #include <stdbool.h>
@@ -37,6 +38,7 @@ struct timeline_function {
 	const char *library;
 	const char *name;
 	enum pm_kind kind;
+	struct hook_facts facts;
 	uint32_t label_count;
 	const struct timeline_label *labels;
 };

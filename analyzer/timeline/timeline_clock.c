@@ -86,6 +86,11 @@ enum wait {
 	WAIT_DEVICE, /* likewise; without a queue, all that was given to the device */
 };
 
+static bool waits_for_device(enum pm_role role)
+{
+	return role == PM_ROLE_WAITS_FOR_DEVICE || role == PM_ROLE_RESETS_DEVICE;
+}
+
 static uint8_t *list_waits(const struct timeline *timeline, const struct timeline_process *process)
 {
 	uint8_t *waits = mem_alloc(process->operation_count, sizeof(*waits));
@@ -95,8 +100,8 @@ static uint8_t *list_waits(const struct timeline *timeline, const struct timelin
 			&timeline->operations[process->first_operation + i];
 		const struct timeline_function *function = &timeline->functions[operation->function];
 
-		if (trace_waits(function->kind, function->name))
-			waits[i] = strstr(function->name, "Device") ? WAIT_DEVICE : WAIT_QUEUE;
+		if (trace_waits(function->kind, function->facts.role))
+			waits[i] = waits_for_device(function->facts.role) ? WAIT_DEVICE : WAIT_QUEUE;
 	}
 	return waits;
 }

@@ -38,6 +38,7 @@ static uint32_t add_functions(struct timeline *timeline, const struct trace *tra
 		to->library = keep(timeline, from->library);
 		to->name = keep(timeline, from->name);
 		to->kind = from->kind;
+		to->facts = from->facts;
 		to->label_count = from->label_count;
 		to->labels = labels;
 	}

@@ -30,6 +30,7 @@ void dump_functions(struct dump *dump, struct print_table *table)
 	size_t distinct = print_column(table, "operations", "ops", PRINT_COUNT);
 	size_t with_addresses = print_column(table, "sampled", NULL, PRINT_COUNT);
 	size_t kind = print_column(table, "kind", "kind", PRINT_WORD);
+	size_t role = print_column(table, "role", "role", PRINT_WORD);
 	size_t library = print_column(table, "library", "library", PRINT_WORD);
 	size_t name = print_column(table, "name", "name", PRINT_WORD);
 	size_t labels = print_column(table, "labels", NULL, PRINT_WORD);
@@ -55,6 +56,7 @@ void dump_functions(struct dump *dump, struct print_table *table)
 		print_number(table, distinct, (double)operations[i]);
 		print_number(table, with_addresses, (double)placed[i]);
 		print_word(table, kind, trace_kind_name(function->kind));
+		print_word(table, role, function->facts.role ? hook_role_name(function->facts.role) : "-");
 		print_word(table, library, function->library);
 		print_word(table, name, function->name);
 		print_word(table, labels, text);

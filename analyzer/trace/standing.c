@@ -103,20 +103,14 @@ static void add_recent(struct standing_recent *recent, size_t most, struct stand
 		trim(recent, most);
 }
 
-static bool is_function(const struct trace *trace, uint32_t op, const char *name)
+static const struct trace_function *function_of(const struct trace *trace, uint32_t op)
 {
-	return strcmp(trace->functions[trace->operations[op].function].name, name) == 0;
+	return &trace->functions[trace->operations[op].function];
 }
 
 bool standing_joins(const struct trace *trace, uint32_t op)
 {
-	static const char *const names[] = {"ncclCommInitRank", "ncclCommInitRankConfig",
-		"ncclCommInitRankScalable", "ncclCommSplit", "ncclCommShrink"};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (is_function(trace, op, names[i]))
-			return true;
-	return false;
+	return function_of(trace, op)->facts.role == PM_ROLE_JOINS;
 }
 
 /* Sends to a rank of a communicator, receives from one, and collectives are counted apart; all NULL: not
@@ -131,7 +125,7 @@ static struct place place_of(const struct trace *trace, struct standing *standin
 {
 	const struct trace_operation *operation = &trace->operations[op];
 	const struct trace_function *function = &trace->functions[operation->function];
-	const bool sends = strcmp(function->name, "ncclSend") == 0;
+	const bool sends = function->facts.role == PM_ROLE_SEND;
 	uint64_t number = 0, peer = UINT64_MAX;
 
 	for (uint32_t i = 0; i < operation->value_count; i++)
@@ -141,7 +135,7 @@ static struct place place_of(const struct trace *trace, struct standing *standin
 			peer = operation->values[i];
 	if (number == 0 || number >= trace->communicator_count || !trace->communicators[number].known)
 		return (struct place){0};
-	if (!sends && strcmp(function->name, "ncclRecv") != 0)
+	if (!sends && function->facts.role != PM_ROLE_RECEIVE)
 		return (struct place){.comm = comm_of(standing, (uint32_t)number)};
 	if (peer > INT32_MAX)
 		return (struct place){0};
@@ -220,7 +214,7 @@ static void add_call(struct standing *standing, const struct trace *trace, struc
 
 	thread->op = op;
 	thread->begin_ns = begin_ns;
-	if (!thread->works && (is_work(kind) || trace_waits(kind, function->name)))
+	if (!thread->works && (is_work(kind) || trace_waits(kind, function->facts.role)))
 		thread->works = true;
 	if (kind == PM_KIND_COMM)
 		count_communication(trace, standing, op, begin_ns);
@@ -394,12 +388,10 @@ static bool uses_one_device(const struct trace *trace)
 static void add_wait(
 	struct waited *waited, const struct trace *trace, const struct trace_record *r, int64_t begin_ns)
 {
-	const char *name = trace->functions[trace->operations[r->op].function].name;
-	int64_t *last_ns =
-		strstr(name, "StreamSynchronize") && r->queue ? &waited->queue_ns[r->queue]
-		: strcmp(name, "cudaDeviceSynchronize") == 0 || strcmp(name, "cuCtxSynchronize") == 0
-			? &waited->all_ns
-			: NULL;
+	const enum pm_role role = function_of(trace, r->op)->facts.role;
+	int64_t *last_ns = role == PM_ROLE_WAITS_FOR_STREAM && r->queue ? &waited->queue_ns[r->queue]
+			   : role == PM_ROLE_WAITS_FOR_DEVICE           ? &waited->all_ns
+									: NULL;
 
 	if (last_ns && r->result == 0 && !(r->flags & PM_FLAG_LEFT) && begin_ns > *last_ns)
 		*last_ns = begin_ns;

@@ -24,9 +24,9 @@
 static const size_t record_sizes[] = {0, sizeof(struct pm_record_1), sizeof(struct pm_record),
 	sizeof(struct pm_record), sizeof(struct pm_record)}; /* by version */
 
-bool trace_waits(enum pm_kind kind, const char *name)
+bool trace_waits(enum pm_kind kind, enum pm_role role)
 {
-	return kind == PM_KIND_SYNC && !strstr(name, "Query");
+	return kind == PM_KIND_SYNC && role != PM_ROLE_QUERIES_STREAM && role != PM_ROLE_QUERIES_EVENT;
 }
 
 void trace_trouble(struct trace *trace, uint64_t offset, const char *format, ...)

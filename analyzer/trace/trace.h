@@ -14,6 +14,7 @@
 #define TRACE_TRACE_H
 
 #include "base/memory.h"
+#include "hook_facts.h"
 #include "pm_format.h"
 
 #include <stdbool.h>
@@ -29,13 +30,14 @@ struct trace_function {
 	const char *library; /* NULL: no entry has this number */
 	const char *name;
 	enum pm_kind kind;
+	struct hook_facts facts;
 	uint32_t label_count;
 	const struct trace_label *labels;
 };
 
 /* Whether a function waits for work, and does not only ask how far it is, as a library's watchdog does all
  * the time. */
-bool trace_waits(enum pm_kind kind, const char *name);
+bool trace_waits(enum pm_kind kind, enum pm_role role);
 
 struct trace_operation {
 	uint32_t function; /* 0: no entry has this number; else a number of a function that is there */

@@ -108,6 +108,14 @@ static const char *bounded_text(const unsigned char *text, uint64_t size)
 	return memchr(text, 0, (size_t)size) ? (const char *)text : NULL;
 }
 
+/* Another text right after one, before `end`; NULL: there is none, or it is empty. */
+static const char *second_text(const char *text, const unsigned char *end)
+{
+	const unsigned char *second = (const unsigned char *)text + strlen(text) + 1;
+
+	return second < end && *second ? bounded_text(second, (uint64_t)(end - second)) : NULL;
+}
+
 static const char *next_word(const char **text, size_t *length)
 {
 	const char *word = *text + strspn(*text, " ");
@@ -117,8 +125,9 @@ static const char *next_word(const char **text, size_t *length)
 	return word;
 }
 
-/* "library KIND name type:label type:label ..." */
-static void parse_function(struct trace *trace, struct trace_function *function, const char *text)
+/* "library KIND name type:label type:label ..."; `does`: what it does, or NULL */
+static void parse_function(
+	struct trace *trace, struct trace_function *function, const char *text, const char *does)
 {
 	struct trace_label *labels;
 	const char *word, *rest = text;
@@ -130,6 +139,7 @@ static void parse_function(struct trace *trace, struct trace_function *function,
 	function->kind = (enum pm_kind)find_name(kind_names, COUNT(kind_names), word, length);
 	word = next_word(&rest, &length);
 	function->name = arena_text(&trace->arena, word, length);
+	function->facts = does ? hook_facts_read(does) : hook_facts_of(function->name);
 	for (const char *at = rest; next_word(&at, &length), length > 0;)
 		count++;
 	labels = arena_alloc(&trace->arena, count, sizeof(*labels));
@@ -452,7 +462,8 @@ static void parse_entry(
 			    sizeof(*trace->functions), number))
 			break;
 		if (!trace->functions[number].library)
-			parse_function(trace, &trace->functions[number], text);
+			parse_function(
+				trace, &trace->functions[number], text, second_text(text, body + size));
 		return;
 	case PM_ENTRY_OPERATION:
 		parse_operation(trace, offset, body, size);

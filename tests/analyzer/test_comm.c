@@ -319,9 +319,9 @@ static void check_factors(void)
 		{"ncclSend", 1}, {"ncclRecv", 1}};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
-		CHECK(comm_factor(cases[i].name, 8) == cases[i].factor, "%s: %f", cases[i].name,
-			comm_factor(cases[i].name, 8));
-	CHECK(comm_factor("ncclAllReduce", 1) == 0 && comm_factor("ncclAllReduce", 0) == 1,
+		CHECK(comm_factor(hook_facts_of(cases[i].name).role, 8) == cases[i].factor, "%s: %f",
+			cases[i].name, comm_factor(hook_facts_of(cases[i].name).role, 8));
+	CHECK(comm_factor(PM_ROLE_ALL_REDUCE, 1) == 0 && comm_factor(PM_ROLE_ALL_REDUCE, 0) == 1,
 		"one rank, or none");
 }
 

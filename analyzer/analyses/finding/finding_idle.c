@@ -236,18 +236,17 @@ struct finding_communication finding_communication(const struct finding_list *li
 
 enum exchange { EXCHANGE_OTHER, EXCHANGE_REDUCES, EXCHANGE_GATHERS, EXCHANGE_SENDS, EXCHANGE_COUNT };
 
-static enum exchange exchange_of(const char *name)
+static enum exchange exchange_of(enum pm_role role)
 {
-	static const struct {
-		const char *word;
-		enum exchange exchange;
-	} words[] = {{"AllGather", EXCHANGE_GATHERS}, {"Reduce", EXCHANGE_REDUCES}, {"Send", EXCHANGE_SENDS},
-		{"Recv", EXCHANGE_SENDS}};
+	static const enum exchange exchanges[PM_ROLE_COUNT] = {[PM_ROLE_ALL_GATHER] = EXCHANGE_GATHERS,
+		[PM_ROLE_ALL_REDUCE] = EXCHANGE_REDUCES,
+		[PM_ROLE_REDUCE] = EXCHANGE_REDUCES,
+		[PM_ROLE_REDUCE_SCATTER] = EXCHANGE_REDUCES,
+		[PM_ROLE_SEND] = EXCHANGE_SENDS,
+		[PM_ROLE_RECEIVE] = EXCHANGE_SENDS,
+		[PM_ROLE_SEND_RECEIVE] = EXCHANGE_SENDS};
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (strstr(name, words[i].word))
-			return words[i].exchange;
-	return EXCHANGE_OTHER;
+	return exchanges[role];
 }
 
 /* The device time of a call that communicates; 0: it does not, or has none. */
@@ -276,7 +275,7 @@ static enum exchange usual_exchange(const struct analysis *analysis)
 					TIMELINE_CALL(timeline, worker->worker->calls[c]);
 				const double ns = exchange_ns(timeline, call);
 
-				sums_ns[exchange_of(timeline_function(timeline, call)->name)] += ns;
+				sums_ns[exchange_of(timeline_function(timeline, call)->facts.role)] += ns;
 				all_ns += ns;
 			}
 		}
@@ -302,7 +301,7 @@ static bool are_partners_unknown(const struct analysis *analysis)
 		const double ns = exchange_ns(timeline, call);
 
 		all_ns += ns;
-		if (exchange_of(timeline_function(timeline, call)->name) == EXCHANGE_SENDS && !met[i] &&
+		if (exchange_of(timeline_function(timeline, call)->facts.role) == EXCHANGE_SENDS && !met[i] &&
 			!timeline_value(timeline, &timeline->operations[call->operation], "peer", &peer))
 			unknown_ns += ns;
 	}

@@ -2,6 +2,8 @@
 #include "replay_build.h"
 #include "replay_make.h"
 
+#include "trace/trace.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -149,7 +151,8 @@ static void follow_wait(struct make *make, struct make_worker *worker, uint32_t 
 {
 	const struct timeline_call *item = TIMELINE_CALL(make->timeline, call);
 	struct make_thread *thread = &make->threads[item->thread];
-	bool asks = strstr(timeline_function(make->timeline, item)->name, "Query") != NULL;
+	const struct timeline_function *function = timeline_function(make->timeline, item);
+	bool asks = !trace_waits(function->kind, function->facts.role);
 	int64_t begin_ns = item->begin_ns, since_ns = turn_ns(make, worker, item);
 	uint32_t host;
 
@@ -236,7 +239,7 @@ static void follow_work(struct make *make, struct make_worker *worker, uint32_t 
 	if (!item->interval_count)
 		return;
 	make_device(make, worker, call, role, host);
-	if (function->kind == PM_KIND_COPY && !replayed && !strstr(function->name, "Async") &&
+	if (function->kind == PM_KIND_COPY && !replayed && function->facts.role == PM_ROLE_BLOCKS &&
 		timeline_call_end(make->timeline, item) <= item->end_ns) {
 		thread->last = make_resume(make, worker, call, host);
 		take_turn(worker, item, thread->last);
@@ -280,7 +283,7 @@ static void follow_call(struct make *make, uint32_t call)
 	else if (function->kind == PM_KIND_SYNC)
 		follow_wait(make, worker_of_queue(make, item->queue), call);
 	else if (function->kind == PM_KIND_EVENT)
-		make_order(make, item, function->name);
+		make_order(make, item, function->facts.role);
 }
 
 /* When the job's iterations of the worker begin with all that belongs to them, and when they end. */
@@ -312,7 +315,7 @@ static bool any_wait_recorded(const struct make *make)
 		const struct timeline_operation *operation =
 			&make->timeline->operations[make->process->first_operation + i];
 
-		if (strstr(make->timeline->functions[operation->function].name, "WaitEvent") &&
+		if (make->timeline->functions[operation->function].facts.role == PM_ROLE_STREAM_WAITS &&
 			timeline_value(make->timeline, operation, "event", &event) && event)
 			return true;
 	}

@@ -53,19 +53,19 @@ static uint32_t event_task(const struct make *make, const struct timeline_call *
 	return event ? event->task : REPLAY_NONE;
 }
 
-void make_order(struct make *make, const struct timeline_call *call, const char *function)
+void make_order(struct make *make, const struct timeline_call *call, enum pm_role role)
 {
 	struct make_queue *queue = &make->queues[call->queue];
 	uint64_t address;
 	uint32_t task;
 
-	if (strstr(function, "WaitEvent")) {
+	if (role == PM_ROLE_STREAM_WAITS) {
 		task = event_task(make, call);
 		if (task != REPLAY_NONE && task != queue->last) {
 			*MEM_PUSH(queue->waits.items, queue->waits.count, queue->waits.room) = task;
 			make->job->recorded_waits++;
 		}
-	} else if (strstr(function, "EventRecord") &&
+	} else if (role == PM_ROLE_RECORDS_EVENT &&
 		   timeline_value(
 			   make->timeline, &make->timeline->operations[call->operation], "event", &address) &&
 		   address) {
@@ -214,14 +214,14 @@ uint32_t make_resume(struct make *make, const struct make_worker *worker, uint32
 {
 	const struct timeline_call *item = TIMELINE_CALL(make->timeline, call);
 	const struct timeline_queue *queue = &make->timeline->queues[item->queue];
-	const char *function = timeline_function(make->timeline, item)->name;
+	const enum pm_role role = timeline_function(make->timeline, item)->facts.role;
 	uint32_t task =
 		make_task(make, REPLAY_RESUME, PHASE_IDLE_SYNC, worker, call, item->end_ns, item->end_ns);
 
 	make_link(make, task, before);
 	if (make->by_call[call]) {
 		make_link(make, task, make->by_call[call] - 1);
-	} else if (strstr(function, "Event")) {
+	} else if (role == PM_ROLE_WAITS_FOR_EVENT || role == PM_ROLE_QUERIES_EVENT) {
 		make_link(make, task, event_task(make, item));
 	} else if (item->queue && queue->stream) {
 		wait_for_queue(make, task, item->queue, item->end_ns);

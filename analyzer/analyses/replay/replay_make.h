@@ -90,7 +90,7 @@ void make_parts(struct make *make, const struct make_worker *worker, const struc
 	uint32_t task, double weight);
 
 /* A call that records an event, or lets a queue wait for one. */
-void make_order(struct make *make, const struct timeline_call *call, const char *function);
+void make_order(struct make *make, const struct timeline_call *call, enum pm_role role);
 
 /* The host goes on at the call's end, after what it waits for; answers the task. */
 uint32_t make_resume(struct make *make, const struct make_worker *worker, uint32_t call, uint32_t before);

@@ -92,6 +92,14 @@ double work_size(const struct work_source *source, const char *label)
 	return (double)value;
 }
 
+bool work_labels(const struct work_source *source, const char *label)
+{
+	for (uint32_t i = 0; i < source->function->label_count; i++)
+		if (strcmp(source->function->labels[i].name, label) == 0)
+			return true;
+	return false;
+}
+
 bool work_has(const struct work_source *source, const char *name)
 {
 	const struct timeline_function *function = &source->timeline->functions[source->operation->function];
@@ -130,7 +138,7 @@ struct work work_of(const struct timeline *timeline, uint32_t number)
 {
 	const struct timeline_operation *operation = &timeline->operations[number];
 	const struct timeline_function *function = &timeline->functions[operation->function];
-	struct work_source source = {timeline, operation, function->name};
+	struct work_source source = {timeline, operation, function};
 
 	switch (function->kind) {
 	case PM_KIND_COPY:

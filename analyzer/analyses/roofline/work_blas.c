@@ -103,72 +103,48 @@ VECTOR(dot, 2, 2)
 VECTOR(norm, 2, 1)
 VECTOR(sum, 1, 1)
 
-static const struct {
-	const char *word; /* in the function's name, in small letters, behind "cublas" and its type */
+/* By the function's role. */
+static const struct row {
 	enum work_kind kind;
-	struct amount (*amount)(const struct sizes *sizes);
-} rows[] = {
-	{"gemm", WORK_PRODUCT, gemm},
-	{"gemv", WORK_PRODUCT, gemv},
-	{"ger", WORK_PRODUCT, ger},
-	{"syrk", WORK_PRODUCT, syrk},
-	{"symm", WORK_PRODUCT, symm},
-	{"trsm", WORK_PRODUCT, triangle},
-	{"trmm", WORK_PRODUCT, triangle},
-	{"geam", WORK_ELEMENTWISE, geam},
-	{"dgmm", WORK_ELEMENTWISE, dgmm},
-	{"axpy", WORK_ELEMENTWISE, axpy},
-	{"scal", WORK_ELEMENTWISE, scal},
-	{"copy", WORK_COPY, copy},
-	{"swap", WORK_COPY, swap},
-	{"dot", WORK_REDUCTION, dot},
-	{"nrm2", WORK_REDUCTION, norm},
-	{"asum", WORK_REDUCTION, sum},
-	{"amax", WORK_REDUCTION, sum},
-	{"amin", WORK_REDUCTION, sum},
+	struct amount (*amount)(const struct sizes *sizes); /* NULL: the sizes are not written down */
+} rows[PM_ROLE_COUNT] = {
+	[PM_ROLE_PRODUCT] = {WORK_PRODUCT, gemm},
+	[PM_ROLE_MATRIX_VECTOR] = {WORK_PRODUCT, gemv},
+	[PM_ROLE_OUTER_PRODUCT] = {WORK_PRODUCT, ger},
+	[PM_ROLE_RANK_K_UPDATE] = {WORK_PRODUCT, syrk},
+	[PM_ROLE_SYMMETRIC_PRODUCT] = {WORK_PRODUCT, symm},
+	[PM_ROLE_TRIANGULAR_SOLVE] = {WORK_PRODUCT, triangle},
+	[PM_ROLE_TRIANGULAR_PRODUCT] = {WORK_PRODUCT, triangle},
+	[PM_ROLE_MATRIX_SUM] = {WORK_ELEMENTWISE, geam},
+	[PM_ROLE_DIAGONAL_PRODUCT] = {WORK_ELEMENTWISE, dgmm},
+	[PM_ROLE_AXPY] = {WORK_ELEMENTWISE, axpy},
+	[PM_ROLE_SCALING] = {WORK_ELEMENTWISE, scal},
+	[PM_ROLE_TRANSFORM] = {WORK_ELEMENTWISE, NULL},
+	[PM_ROLE_VECTOR_COPY] = {WORK_COPY, copy},
+	[PM_ROLE_VECTOR_SWAP] = {WORK_COPY, swap},
+	[PM_ROLE_DOT] = {WORK_REDUCTION, dot},
+	[PM_ROLE_VECTOR_NORM] = {WORK_REDUCTION, norm},
+	[PM_ROLE_VECTOR_SUM] = {WORK_REDUCTION, sum},
+	[PM_ROLE_EXTREME] = {WORK_REDUCTION, sum},
 };
 
-/* "cublasSgemm_v2", "cublasGemmEx": does the word stand behind the library's name, with a type or without? */
-static bool is_named(const char *name, const char *word)
+static enum work_type type_of(const struct row *row, uint64_t type)
 {
-	size_t length = strlen(word);
-
-	if (strncmp(name, "cublas", 6) != 0)
-		return false;
-	for (size_t skip = 6; skip <= 8 && strlen(name) >= skip; skip++)
-		if (strncasecmp(name + skip, word, length) == 0)
-			return true;
-	return false;
-}
-
-static struct work light(const struct work_source *source, const struct sizes *sizes, uint64_t type)
-{
-	struct sizes s = *sizes;
-	struct amount amount;
-	struct work work = {.kind = WORK_PRODUCT, .type = arithmetic(type), .known = true};
-
-	if (strstr(source->name, "Transform")) {
-		/* the layouts are not written down */
-		work.kind = WORK_ELEMENTWISE;
-		work.known = false;
-		return work;
-	}
-	amount = gemm(&s);
-	work.flops = s.batch * amount.flops;
-	work.bytes = s.batch * amount.elements * s.element;
-	if (work_has(source, "aux"))
-		work.bytes += s.batch * s.m * s.n * s.element;
-	return work;
+	if (row->amount == gemm)
+		return arithmetic(type);
+	return type == PM_TYPE_F64 ? WORK_F64 : WORK_F32;
 }
 
 struct work work_of_blas(const struct work_source *source)
 {
+	const struct row *row = &rows[source->function->facts.role];
 	uint64_t type = PM_TYPE_F32, batch = 1, side = 0;
 	struct sizes s = {.m = work_size(source, "m"),
 		.n = work_size(source, "n"),
 		.k = work_size(source, "k"),
 		.adds = work_adds(source)};
-	struct work work = {.kind = WORK_PRODUCT};
+	struct work work = {.kind = row->kind};
+	struct amount amount;
 
 	timeline_value(source->timeline, source->operation, "type", &type);
 	timeline_value(source->timeline, source->operation, "side", &side);
@@ -176,26 +152,15 @@ struct work work_of_blas(const struct work_source *source)
 	s.batch = (int64_t)batch > 0 ? (double)batch : 0;
 	s.element = (double)trace_type_bytes(type);
 	s.left = side == 0;
-	if (strncmp(source->name, "cublasLt", 8) == 0)
-		return light(source, &s, type);
 	/* a group's sizes lie in arrays that are not written down */
-	if (strstr(source->name, "Grouped"))
+	if (!row->amount || !work_labels(source, "n"))
 		return work;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		struct amount amount;
-
-		if (!is_named(source->name, rows[i].word))
-			continue;
-		amount = rows[i].amount(&s);
-		work.kind = rows[i].kind;
-		work.known = true;
-		work.type = rows[i].amount == gemm ? arithmetic(type)
-			    : type == PM_TYPE_F64  ? WORK_F64
-						   : WORK_F32;
-		work.flops = s.batch * amount.flops;
-		work.bytes = s.batch * amount.elements * s.element;
-		return work;
-	}
-	work.kind = WORK_OTHER;
+	amount = row->amount(&s);
+	work.known = true;
+	work.type = type_of(row, type);
+	work.flops = s.batch * amount.flops;
+	work.bytes = s.batch * amount.elements * s.element;
+	if (work_has(source, "aux"))
+		work.bytes += s.batch * s.m * s.n * s.element;
 	return work;
 }

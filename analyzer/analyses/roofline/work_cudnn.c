@@ -101,13 +101,20 @@ static int64_t convolution_math(const struct work_source *source)
 
 /* ---- decoders: the result's kind, arithmetic and bytes are filled in already ---- */
 
-/* Each element of the result is a sum over a filter: its elements but for the output channels. */
+/* Each element of the result is a sum over a filter: its elements but for the output channels. A bias's
+ * gradient is a sum of elements. */
 static void convolution(const struct work_source *source, struct work *work)
 {
 	bool is_weight = work_has(source, "dw"), is_data = work_has(source, "dx");
 	struct work_tensor w = work_tensor(source, is_weight ? "dw" : "w");
 	struct work_tensor y = work_tensor(source, is_weight || is_data ? "dy" : "y");
 
+	if (work_labels(source, "db")) {
+		work->kind = WORK_REDUCTION;
+		work->gradient = WORK_GRADIENT_WEIGHT;
+		work->flops = work_tensor(source, source->function->facts.shape).elements;
+		return;
+	}
 	work->gradient = is_weight ? WORK_GRADIENT_WEIGHT : WORK_GRADIENT_DATA;
 	work->type = matrix_type(y.type, convolution_math(source));
 	if (w.dimension_count == 0 || w.dimensions[0] == 0)
@@ -116,17 +123,11 @@ static void convolution(const struct work_source *source, struct work *work)
 		work->flops = 2 * y.elements * w.elements / (double)w.dimensions[0];
 }
 
-static void bias_gradient(const struct work_source *source, struct work *work)
-{
-	work->gradient = WORK_GRADIENT_WEIGHT;
-	work->flops = work_tensor(source, "dy").elements;
-}
-
 static void pooling(const struct work_source *source, struct work *work)
 {
 	/* mode n windows[n] pads[n] strides[n] */
 	const struct timeline_descriptor *d = work_descriptor(source, PM_DESCRIPTOR_POOLING, 2);
-	struct work_tensor y = work_tensor(source, work_has(source, "dx") ? "dy" : "y");
+	struct work_tensor y = work_tensor(source, source->function->facts.shape);
 
 	if (!d || d->values[1] < 0 || d->value_count < 2 + d->values[1]) {
 		work->known = false;
@@ -148,26 +149,6 @@ static void product(const struct work_source *source, struct work *work)
 		work->known = false;
 	else
 		work->flops = 2 * c.elements * (double)a.dimensions[a.dimension_count - 1];
-}
-
-/*
- * Scores and what they weigh: two products, and backward four (of the scores' and the weighing's operands).
- * Scores that are worked out once more are not counted, and what a mask leaves out is.
- */
-static void attention(const struct work_source *source, struct work *work)
-{
-	struct work_tensor q = work_tensor(source, "q"), k = work_tensor(source, "k"),
-			   v = work_tensor(source, "v");
-
-	work->type = matrix_type(q.type, 0);
-	if (q.dimension_count != 4 || k.dimension_count != 4 || v.dimension_count != 4) {
-		work->known = false;
-		return;
-	}
-	work->flops = 2 * (double)q.dimensions[0] * (double)q.dimensions[1] * (double)q.dimensions[2] *
-		      (double)k.dimensions[2] * (double)(q.dimensions[3] + v.dimensions[3]);
-	if (work_has(source, "dq"))
-		work->flops *= 2;
 }
 
 /* The older interface's: with its projections, whose weights have a gradient. */
@@ -196,6 +177,30 @@ static void projected_attention(const struct work_source *source, struct work *w
 					     core);
 }
 
+/*
+ * Scores and what they weigh: two products, and backward four (of the scores' and the weighing's operands).
+ * Scores that are worked out once more are not counted, and what a mask leaves out is.
+ */
+static void attention(const struct work_source *source, struct work *work)
+{
+	struct work_tensor q = work_tensor(source, "q"), k = work_tensor(source, "k"),
+			   v = work_tensor(source, "v");
+
+	if (work_labels(source, "w_bytes")) {
+		projected_attention(source, work);
+		return;
+	}
+	work->type = matrix_type(q.type, 0);
+	if (q.dimension_count != 4 || k.dimension_count != 4 || v.dimension_count != 4) {
+		work->known = false;
+		return;
+	}
+	work->flops = 2 * (double)q.dimensions[0] * (double)q.dimensions[1] * (double)q.dimensions[2] *
+		      (double)k.dimensions[2] * (double)(q.dimensions[3] + v.dimensions[3]);
+	if (work_has(source, "dq"))
+		work->flops *= 2;
+}
+
 /* Each step of each layer multiplies its input and its state with the weights of all gates. */
 static void recurrent(const struct work_source *source, struct work *work)
 {
@@ -203,7 +208,7 @@ static void recurrent(const struct work_source *source, struct work *work)
 	/* cell bias direction input_mode type math input_size hidden_size projection_size layers */
 	const struct timeline_descriptor *d = work_descriptor(source, PM_DESCRIPTOR_RNN, 10);
 	struct work_tensor x = work_tensor(source, "x");
-	bool is_weight = strstr(source->name, "BackwardWeights");
+	bool is_weight = work_labels(source, "dw_ptr");
 	double hidden, directions, gates, inputs = 0;
 
 	work->gradient = is_weight ? WORK_GRADIENT_WEIGHT : WORK_GRADIENT_DATA;
@@ -232,9 +237,9 @@ static void local_response(const struct work_source *source, struct work *work)
 {
 	/* n alpha beta k; over a window of n channels: square, sum, factor and k, power, product */
 	const struct timeline_descriptor *d = work_descriptor(source, PM_DESCRIPTOR_LRN, 1);
-	bool is_backward = work_has(source, "dx");
+	bool is_backward = source->function->kind == PM_KIND_BACKWARD;
 
-	work->flops = work_tensor(source, is_backward ? "dx" : "y").elements * (is_backward ? 2 : 1) *
+	work->flops = work_tensor(source, source->function->facts.shape).elements * (is_backward ? 2 : 1) *
 		      ((d && d->values[0] > 0 ? (double)d->values[0] : 0) + 4);
 }
 
@@ -263,19 +268,18 @@ static void normalization(const struct work_source *source, struct work *work)
 
 	for (size_t i = 0; i < sizeof(parameters) / sizeof(*parameters); i++)
 		count += work_has(source, parameters[i]);
-	if (strstr(source->name, "ForwardTraining"))
-		count += BATCHNORM_SAVED + 2 * BATCHNORM_RUNNING;
-	else if (strstr(source->name, "ForwardInference"))
+	if (source->function->kind == PM_KIND_COMPUTE)
 		count += BATCHNORM_RUNNING;
-	else if (strstr(source->name, "NormalizationBackward"))
-		count += BATCHNORM_SAVED;
+	else if (work_labels(source, "mode")) /* the older interface's, which keeps statistics */
+		count += BATCHNORM_SAVED +
+			 (source->function->kind == PM_KIND_FORWARD ? 2 * BATCHNORM_RUNNING : 0);
 	work->bytes += count * parameter_bytes(source);
 }
 
 /* The mask of what is left, a byte for each element. */
 static void dropout(const struct work_source *source, struct work *work)
 {
-	work->bytes += work_tensor(source, work_has(source, "dx") ? "dx" : "y").elements;
+	work->bytes += work_tensor(source, source->function->facts.shape).elements;
 }
 
 /* Without what was there it is a copy. */
@@ -292,73 +296,72 @@ static void unknown(const struct work_source *source, struct work *work)
 }
 
 /*
- * Functions by a word of their name, the first that fits. per_element: operations for each element of the
- * tensor `of` (additions, multiplications and functions of one number count alike).
+ * Functions by their role; of those of a pass alone the row is before the others. per_element: operations for
+ * each element of the tensor that the function's SHAPE names (additions, multiplications and functions of one
+ * number count alike).
  */
-static const struct {
-	const char *word;
+#define ANY PM_KIND_NONE
+static const struct row {
+	enum pm_role role;
+	enum pm_kind pass;
 	enum work_kind kind;
 	double per_element;
-	const char *of;
 	void (*decode)(const struct work_source *source, struct work *work);
 } rows[] = {
-	{"ConvolutionBackwardBias", WORK_REDUCTION, 0, NULL, bias_gradient},
-	{"Convolution", WORK_CONVOLUTION, 0, NULL, convolution},
-	{"Pooling", WORK_POOLING, 0, NULL, pooling},
-	{"ActivationForward", WORK_ACTIVATION, 1, "y", NULL},
-	{"ActivationBackward", WORK_ACTIVATION, 1, "dx", NULL},
-	{"SoftmaxForward", WORK_SOFTMAX, 5, "y", NULL}, /* largest, difference, exponential, sum, quotient */
-	{"SoftmaxBackward", WORK_SOFTMAX, 4, "dx", NULL},
-	{"DivisiveNormalization", WORK_NORMALIZATION, 0, NULL, local_response},
-	{"NormalizationForwardInference", WORK_NORMALIZATION, 2, "y", normalization}, /* a factor, a shift */
-	{"NormalizationForward", WORK_NORMALIZATION, 5, "y", normalization}, /* two sums, and those */
-	{"NormalizationBackward", WORK_NORMALIZATION, 7, "dx", normalization},
-	{"Execute_NormForward", WORK_NORMALIZATION, 5, "y", normalization},
-	{"Execute_NormBackward", WORK_NORMALIZATION, 7, "dx", normalization},
-	{"LRN", WORK_NORMALIZATION, 0, NULL, local_response},
-	{"DropoutForward", WORK_DROPOUT, 1, "y", dropout},
-	{"DropoutBackward", WORK_DROPOUT, 1, "dx", dropout},
-	{"OpTensor", WORK_ELEMENTWISE, 1, "c", NULL},
-	{"AddTensor", WORK_ELEMENTWISE, 1, "c", addition},
-	{"SetTensor", WORK_COPY, 0, NULL, NULL},
-	{"ScaleTensor", WORK_ELEMENTWISE, 1, "y", NULL},
-	{"TransformTensor", WORK_ELEMENTWISE, 1, "y", NULL}, /* a factor, of which the trace knows nothing */
-	{"TransformFilter", WORK_COPY, 0, NULL, NULL},
-	{"Im2Col", WORK_COPY, 0, NULL, unknown},
-	{"ReduceTensor", WORK_REDUCTION, 1, "a", NULL},
-	{"Execute_Matmul", WORK_PRODUCT, 0, NULL, product},
-	{"Execute_Attention", WORK_ATTENTION, 0, NULL, attention},
-	{"Execute_PointwiseForward", WORK_ACTIVATION, 1, "y", NULL},
-	{"Execute_PointwiseBackward", WORK_ACTIVATION, 1, "dx", NULL},
-	{"Execute_Pointwise", WORK_ELEMENTWISE, 1, "y", NULL},
-	{"Execute_Reduction", WORK_REDUCTION, 1, "x", NULL},
-	{"RNN", WORK_RECURRENT, 0, NULL, recurrent},
-	{"MultiHeadAttn", WORK_ATTENTION, 0, NULL, projected_attention},
-	{"Execute", WORK_KERNEL, 0, NULL, unknown},
+	{PM_ROLE_CONVOLUTION, ANY, WORK_CONVOLUTION, 0, convolution},
+	{PM_ROLE_POOLING, ANY, WORK_POOLING, 0, pooling},
+	{PM_ROLE_ACTIVATION, ANY, WORK_ACTIVATION, 1, NULL},
+	/* largest, difference, exponential, sum, quotient */
+	{PM_ROLE_SOFTMAX, PM_KIND_FORWARD, WORK_SOFTMAX, 5, NULL},
+	{PM_ROLE_SOFTMAX, PM_KIND_BACKWARD, WORK_SOFTMAX, 4, NULL},
+	{PM_ROLE_DIVISIVE_NORMALIZATION, ANY, WORK_NORMALIZATION, 0, local_response},
+	{PM_ROLE_NORMALIZATION, PM_KIND_COMPUTE, WORK_NORMALIZATION, 2,
+		normalization}, /* a factor, a shift */
+	{PM_ROLE_NORMALIZATION, PM_KIND_FORWARD, WORK_NORMALIZATION, 5,
+		normalization}, /* two sums, and those */
+	{PM_ROLE_NORMALIZATION, PM_KIND_BACKWARD, WORK_NORMALIZATION, 7, normalization},
+	{PM_ROLE_LOCAL_RESPONSE, ANY, WORK_NORMALIZATION, 0, local_response},
+	{PM_ROLE_DROPOUT, ANY, WORK_DROPOUT, 1, dropout},
+	{PM_ROLE_ELEMENTWISE, ANY, WORK_ELEMENTWISE, 1, NULL},
+	{PM_ROLE_ADDITION, ANY, WORK_ELEMENTWISE, 1, addition},
+	{PM_ROLE_FILL, ANY, WORK_COPY, 0, NULL},
+	{PM_ROLE_SCALING, ANY, WORK_ELEMENTWISE, 1, NULL},
+	{PM_ROLE_TRANSFORM, ANY, WORK_ELEMENTWISE, 1, NULL}, /* a factor, of which the trace knows nothing */
+	{PM_ROLE_PATCHES, ANY, WORK_COPY, 0, unknown},
+	{PM_ROLE_REDUCTION, ANY, WORK_REDUCTION, 1, NULL},
+	{PM_ROLE_PRODUCT, ANY, WORK_PRODUCT, 0, product},
+	{PM_ROLE_ATTENTION, ANY, WORK_ATTENTION, 0, attention},
+	{PM_ROLE_RECURRENT, ANY, WORK_RECURRENT, 0, recurrent},
+	{PM_ROLE_GRAPH_OF_OPERATORS, ANY, WORK_KERNEL, 0, unknown},
 };
+
+static const struct row *row_of(const struct timeline_function *function)
+{
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		if (rows[i].role == function->facts.role &&
+			(rows[i].pass == ANY || rows[i].pass == function->kind))
+			return &rows[i];
+	return NULL;
+}
 
 struct work work_of_cudnn(const struct work_source *source)
 {
+	const struct row *row = row_of(source->function);
 	struct work work = {.kind = WORK_OTHER};
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		if (!strstr(source->name, rows[i].word))
-			continue;
-		work.kind = rows[i].kind;
-		work.known = true;
-		work.gradient = WORK_GRADIENT_DATA;
-		work.bytes = all_bytes(source);
-		if (rows[i].of) {
-			struct work_tensor tensor = work_tensor(source, rows[i].of);
-
-			work.type = vector_type(tensor.type);
-			work.flops = rows[i].per_element * tensor.elements;
-		}
-		if (rows[i].decode)
-			rows[i].decode(source, &work);
-		if (!work.known)
-			work = (struct work){.kind = work.kind, .gradient = work.gradient};
+	if (!row)
 		return work;
+	work = (struct work){
+		.kind = row->kind, .known = true, .gradient = WORK_GRADIENT_DATA, .bytes = all_bytes(source)};
+	if (row->per_element > 0) {
+		struct work_tensor tensor = work_tensor(source, source->function->facts.shape);
+
+		work.type = vector_type(tensor.type);
+		work.flops = row->per_element * tensor.elements;
 	}
+	if (row->decode)
+		row->decode(source, &work);
+	if (!work.known)
+		work = (struct work){.kind = work.kind, .gradient = work.gradient};
 	return work;
 }

@@ -7,7 +7,7 @@
 struct work_source {
 	const struct timeline *timeline;
 	const struct timeline_operation *operation;
-	const char *name; /* of the function */
+	const struct timeline_function *function;
 };
 
 #define WORK_DIMENSIONS 16
@@ -29,6 +29,9 @@ const struct timeline_descriptor *work_descriptor(
 
 /* A number among the values, 0 where there is none. Sizes below 0 are 0. */
 double work_size(const struct work_source *source, const char *label);
+
+/* Has the function a value under this label, whatever it is here? */
+bool work_labels(const struct work_source *source, const char *label);
 
 /* Is there an address under the label "NAME_ptr"? */
 bool work_has(const struct work_source *source, const char *name);

@@ -289,7 +289,8 @@ static void put_collective(struct kineto *kineto, uint32_t call)
 	const struct timeline *timeline = kineto->timeline;
 	const struct timeline_operation *operation =
 		&timeline->operations[timeline_call(timeline, call).operation];
-	const char *name = timeline->functions[operation->function].name;
+	const struct timeline_function *function = &timeline->functions[operation->function];
+	const char *name = function->name;
 	uint64_t communicator = 0, count = 0, type = 0;
 	int32_t size;
 
@@ -306,8 +307,8 @@ static void put_collective(struct kineto *kineto, uint32_t call)
 		"\",\"dtype\":\"%s\",\"Group size\":%" PRId32 ",\"In msg nelems\":%" PRIu64
 		",\"Out msg nelems\":%" PRIu64 ",\"Process Group Name\":\"%016" PRIx64 "\"",
 		type_name(type), size,
-		strcmp(name, "ncclReduceScatter") == 0 ? count * (uint64_t)size : count,
-		strcmp(name, "ncclAllGather") == 0 ? count * (uint64_t)size : count,
+		function->facts.role == PM_ROLE_REDUCE_SCATTER ? count * (uint64_t)size : count,
+		function->facts.role == PM_ROLE_ALL_GATHER ? count * (uint64_t)size : count,
 		timeline->communicators[communicator].hash);
 }
 
