@@ -133,10 +133,20 @@ static bool is_leaf(const char *const *modules, size_t count, const char *module
 	return true;
 }
 
+static bool has_nodes(const struct framework *f)
+{
+	for (uint32_t i = 0; i < f->process->range_count; i++)
+		if (is_node(f, i))
+			return true;
+	return false;
+}
+
+/* A program that trains works with weights where it records gradients: other products are of figures. */
 static void find_owners(struct framework *f)
 {
 	size_t kept = 0, module_count;
 	const char **modules = list_modules(f, &module_count);
+	const bool trains = has_nodes(f);
 
 	for (uint32_t i = 0; i < f->process->range_count; i++) {
 		const struct timeline_range_name *name = name_of(f, i);
@@ -144,7 +154,9 @@ static void find_owners(struct framework *f)
 
 		if (name->scope == PM_RANGE_OPERATOR && name->module &&
 			(takes_weights(name->name) ||
-				(is_product(name->name) && is_leaf(modules, module_count, name->module))))
+				((!trains || f->ranges[i].sequence != PM_RANGE_NO_SEQUENCE) &&
+					is_product(name->name) &&
+					is_leaf(modules, module_count, name->module))))
 			add_owner(f, name->module);
 		if (name->scope != PM_RANGE_NODE || f->ranges[i].sequence != PM_RANGE_NO_SEQUENCE)
 			continue;

@@ -11,17 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What steps are, for those around them that have no module to tell. */
-enum anchor { NO_ANCHOR, IN_FORWARD, IN_BACKWARD, IN_UPDATE };
-
 struct asking {
 	struct layer_assign *assign;
 	struct framework_word *words;   /* by step */
-	enum anchor *before, *behind;   /* by step: the nearest that is one */
+	enum layer_anchor *before, *behind;   /* by step: the nearest that is one */
 	enum layer_rule *evaluates;     /* by step: in a run of operators without gradients, some of them with weights: of what
 					   kind; LAYER_RULE_NONE: it is in none */
-	const char **trained;           /* modules to which gradients go back, in order of texts */
-	size_t trained_count, trained_room;
 	bool *ahead;                    /* by step: operators through which gradients go back follow, of a module or of none */
 	uint32_t *next;                 /* by step: the next that is an anchor of a forward pass, or GRAPH_NONE */
 	bool goes_back, updates;        /* any step does */
@@ -35,110 +30,40 @@ struct module {
 	uint32_t layer;
 };
 
-static enum anchor anchor_of(const struct framework_word *word)
-{
-	switch (word->place) {
-	case FRAMEWORK_FORWARD:
-		return word->module ? IN_FORWARD : NO_ANCHOR;
-	case FRAMEWORK_BACKWARD:
-	case FRAMEWORK_AGAIN:
-		return IN_BACKWARD;
-	case FRAMEWORK_UPDATE:
-		return IN_UPDATE;
-	default:
-		return NO_ANCHOR;
-	}
-}
-
 static void find_anchors(struct asking *a)
 {
 	const uint32_t count = a->assign->graph.step_count;
-	enum anchor last = NO_ANCHOR;
+	enum layer_anchor last = LAYER_NO_ANCHOR;
 	bool ahead = false;
 
 	for (uint32_t i = 0; i < count; i++) {
-		const enum anchor own = anchor_of(&a->words[i]);
+		const enum layer_anchor own = layer_anchor_of(&a->words[i]);
 
 		a->before[i] = last;
 		last = own ? own : last;
-		a->goes_back |= own == IN_BACKWARD;
-		a->updates |= own == IN_UPDATE;
+		a->goes_back |= own == LAYER_IN_BACKWARD;
+		a->updates |= own == LAYER_IN_UPDATE;
 	}
-	last = NO_ANCHOR;
+	last = LAYER_NO_ANCHOR;
 	for (uint32_t i = count, next = GRAPH_NONE; i-- > 0;) {
-		const enum anchor own = anchor_of(&a->words[i]);
+		const enum layer_anchor own = layer_anchor_of(&a->words[i]);
 
 		a->ahead[i] = ahead;
 		ahead = a->words[i].place == FRAMEWORK_FORWARD || (ahead && !own);
 		a->behind[i] = last;
 		a->next[i] = next;
 		last = own ? own : last;
-		next = own == IN_FORWARD ? i : own ? GRAPH_NONE : next;
+		next = own == LAYER_IN_FORWARD ? i : own ? GRAPH_NONE : next;
 	}
 }
 
-/* Is it in the module of the forward pass that begins after it, or around that? */
+/* Is it in the module of the forward pass that begins after it, around that, or in a part of the same model? */
 static bool leads(const struct asking *a, uint32_t step)
 {
-	return a->next[step] != GRAPH_NONE &&
-	       framework_is_within(a->words[a->next[step]].module, a->words[step].module);
-}
+	const char *module = a->words[step].module;
+	const char *next = a->next[step] == GRAPH_NONE ? NULL : a->words[a->next[step]].module;
 
-static int compare_texts(const void *left, const void *right)
-{
-	return strcmp(*(const char *const *)left, *(const char *const *)right);
-}
-
-static void find_trained(struct asking *a)
-{
-	for (uint32_t i = 0; i < a->assign->graph.step_count; i++)
-		if (a->words[i].place == FRAMEWORK_BACKWARD && a->words[i].module)
-			*MEM_PUSH(a->trained, a->trained_count, a->trained_room) = a->words[i].module;
-	if (a->trained_count)
-		qsort(a->trained, a->trained_count, sizeof(*a->trained), compare_texts);
-}
-
-static bool is_trained(const struct asking *a, const char *module)
-{
-	return a->trained_count && bsearch(&module, a->trained, a->trained_count, sizeof(*a->trained), compare_texts);
-}
-
-/* Of a pass without gradients, which works with weights somewhere: are those trained too? LAYER_RULE_NONE: it is no pass;
- * LAYER_RULE_EVALUATION: of which modules they are is not known, or nothing is trained. */
-static enum layer_rule evaluation_of(const struct asking *a, uint32_t first, uint32_t end)
-{
-	enum layer_rule rule = LAYER_RULE_NONE;
-
-	for (uint32_t i = first; i < end; i++) {
-		if (!a->words[i].weighs)
-			continue;
-		if (!a->words[i].module || !a->trained_count)
-			return LAYER_RULE_EVALUATION;
-		if (is_trained(a, a->words[i].module)) {
-			if (layer_is_class_name(a->words[i].module)) /* it may be another one of that class */
-				return LAYER_RULE_EVALUATION;
-			rule = LAYER_RULE_NO_GRADIENTS;
-		}
-		if (rule == LAYER_RULE_NONE)
-			rule = LAYER_RULE_FROZEN;
-	}
-	return rule;
-}
-
-static void find_evaluations(struct asking *a)
-{
-	const uint32_t count = a->assign->graph.step_count;
-
-	find_trained(a);
-	for (uint32_t i = 0, end; i < count; i = end > i ? end : i + 1) {
-		enum layer_rule rule;
-
-		for (end = i; end < count && a->words[end].place == FRAMEWORK_NO_GRADIENTS; end++)
-			;
-		rule = evaluation_of(a, i, end);
-		for (uint32_t j = i; j < end; j++)
-			a->evaluates[j] = rule;
-	}
+	return framework_is_within(next, module) || layer_same_root(next, module);
 }
 
 /* Between the last pass and the step, or where the program updates by itself, after the last pass; or data flow sees
@@ -148,16 +73,16 @@ static bool is_of_update(const struct asking *a, uint32_t step)
 	const bool changes = a->words[step].place == FRAMEWORK_NO_GRADIENTS &&
 			     (a->assign->graph.steps[step].update || a->assign->passes[step] == LAYER_AFTER);
 
-	if (a->before[step] == IN_UPDATE)
+	if (a->before[step] == LAYER_IN_UPDATE)
 		return !a->evaluates[step] && (changes || a->words[step].in_place);
-	return a->before[step] == IN_BACKWARD && !a->words[step].module &&
-	       (a->behind[step] == IN_UPDATE || changes || (!a->updates && a->behind[step] == NO_ANCHOR));
+	return a->before[step] == LAYER_IN_BACKWARD && !a->words[step].module &&
+	       (a->behind[step] == LAYER_IN_UPDATE || changes || (!a->updates && a->behind[step] == LAYER_NO_ANCHOR));
 }
 
 /* The gradient that a backward pass begins with: PyTorch makes it before its engine runs. */
 static bool is_first_gradient(const struct asking *a, uint32_t step)
 {
-	return a->behind[step] == IN_BACKWARD && a->words[step].says &&
+	return a->behind[step] == LAYER_IN_BACKWARD && a->words[step].says &&
 	       strcmp(a->words[step].says, "aten::ones_like") == 0;
 }
 
@@ -193,7 +118,7 @@ static enum layer_pass pass_of(const struct asking *a, uint32_t step)
 			return LAYER_AFTER;
 		if (!word->module && word->place == FRAMEWORK_PREPARES && is_first_gradient(a, step))
 			return LAYER_BACKWARD;
-		return word->place == FRAMEWORK_FORWARD || a->before[step] == IN_FORWARD || leads(a, step)
+		return word->place == FRAMEWORK_FORWARD || a->before[step] == LAYER_IN_FORWARD || leads(a, step)
 			       ? LAYER_FORWARD
 			       : LAYER_EVALUATION;
 	case FRAMEWORK_NO_GRADIENTS:
@@ -204,9 +129,9 @@ static enum layer_pass pass_of(const struct asking *a, uint32_t step)
 		if (!word->module && is_first_gradient(a, step))
 			return LAYER_BACKWARD;
 		if (!a->evaluates[step] &&
-			((a->before[step] == IN_FORWARD &&
-				 (a->behind[step] == IN_FORWARD || a->ahead[step])) ||
-				(word->creates && a->before[step] == IN_FORWARD) ||
+			((a->before[step] == LAYER_IN_FORWARD &&
+				 (a->behind[step] == LAYER_IN_FORWARD || a->ahead[step])) ||
+				(word->creates && a->before[step] == LAYER_IN_FORWARD) ||
 				((word->creates || (!word->in_place && !word->moves)) && leads(a, step))))
 			return LAYER_FORWARD;
 		return a->goes_back || !word->module ? LAYER_EVALUATION : LAYER_FORWARD;
@@ -296,10 +221,12 @@ static void put_leading(struct asking *a, uint32_t first, uint32_t end, uint32_t
 			put(a, i, layer);
 }
 
-/* Without gradients, and of no module with parameters: those of one are brought together before it runs (FSDP). */
-static bool serves_next(const struct framework_word *word)
+/* Without gradients, and of no module with parameters: those of one are brought together before it runs (FSDP). What is
+ * of the module that the pass is in has that one's layer. */
+static bool serves_next(const struct framework_word *word, const char *module)
 {
-	return word->place == FRAMEWORK_NO_GRADIENTS && !word->owns && !word->creates;
+	return word->place == FRAMEWORK_NO_GRADIENTS && !word->owns && !word->creates &&
+	       !(!word->shard && module && word->module && strcmp(module, word->module) == 0);
 }
 
 /* Of what data flow took for one layer only products are: the norm between them is a module of its own. Modules are those of
@@ -350,6 +277,7 @@ static void size_layers(struct asking *a)
 static void set_forward_layers(struct asking *a)
 {
 	uint32_t current = LAYER_NONE, leading = GRAPH_NONE, last = LAYER_NONE;
+	const char *module = NULL; /* that the pass is in */
 
 	for (uint32_t i = 0; i < a->assign->graph.step_count; i++) {
 		const struct framework_word *word = &a->words[i];
@@ -359,9 +287,12 @@ static void set_forward_layers(struct asking *a)
 				put_leading(a, leading, i, last);
 			current = LAYER_NONE;
 			leading = GRAPH_NONE;
+			module = NULL;
 		}
 		if (!is_forward(a, i))
 			continue;
+		if (word->place == FRAMEWORK_FORWARD)
+			module = word->module;
 		if (word->compiled) {
 			current = layer_is_sure(a->assign, i) ? a->assign->layers[i] : current;
 			continue;
@@ -371,10 +302,10 @@ static void set_forward_layers(struct asking *a)
 			if (leading != GRAPH_NONE)
 				put_leading(a, leading, i, current);
 			leading = GRAPH_NONE;
-		} else if ((current == LAYER_NONE || serves_next(word)) && leading == GRAPH_NONE) {
+		} else if ((current == LAYER_NONE || serves_next(word, module)) && leading == GRAPH_NONE) {
 			leading = i;
 		}
-		if (serves_next(word))
+		if (serves_next(word, module))
 			continue;
 		if (current != LAYER_NONE)
 			put(a, i, current);
@@ -467,7 +398,7 @@ void layer_framework(struct layer_assign *assign)
 		a.words[i] = framework_word(framework, layer_captured_call(assign, assign->graph.steps[i].call));
 	find_anchors(&a);
 	if (rule_is_on(RULE_FRAMEWORK_EVALUATIONS))
-		find_evaluations(&a);
+		layer_find_evaluations(a.words, a.next, count, a.evaluates);
 	note_said(&a);
 	set_passes(&a);
 	layer_join_modules(assign);
@@ -486,7 +417,6 @@ void layer_framework(struct layer_assign *assign)
 	free(a.before);
 	free(a.behind);
 	free(a.evaluates);
-	free(a.trained);
 	free(a.modules);
 	free(a.next);
 	free(a.ahead);

@@ -2,7 +2,18 @@
 #ifndef RECONSTRUCT_LAYER_FRAMEWORK_H
 #define RECONSTRUCT_LAYER_FRAMEWORK_H
 
+#include "framework/framework.h"
 #include "layer_assign.h"
+
+/* What steps are, for those around them that have no module to tell. */
+enum layer_anchor { LAYER_NO_ANCHOR, LAYER_IN_FORWARD, LAYER_IN_BACKWARD, LAYER_IN_UPDATE };
+enum layer_anchor layer_anchor_of(const struct framework_word *word);
+
+/* By step, in runs of operators without gradients, some of them with weights: of what kind they are;
+ * LAYER_RULE_NONE: in none, or in what a module works out between two operators of its own. next: by step, the
+ * next anchor if that is of a forward pass, or GRAPH_NONE. */
+void layer_find_evaluations(
+	const struct framework_word *words, const uint32_t *next, uint32_t count, enum layer_rule *evaluates);
 
 /* The layer of a module that has parameters, of which `step` is a call: a new one where there is none. What data flow took
  * for a layer without a name gets this one. */
@@ -34,5 +45,8 @@ void layer_sort(struct layer_assign *assign);
 /* Is the outermost module's name that of its class, for want of a variable's? Variables begin with small letters. Two
  * modules of a class may have the same path then. */
 bool layer_is_class_name(const char *module);
+
+/* Is the outermost module of both the same variable's? NULL has none. */
+bool layer_same_root(const char *module, const char *other);
 
 #endif

@@ -113,6 +113,12 @@ static size_t root_length(const char *module)
 	return strcspn(module, ".");
 }
 
+bool layer_same_root(const char *module, const char *other)
+{
+	return module && other && !layer_is_class_name(module) && root_length(module) == root_length(other) &&
+	       strncmp(module, other, root_length(module)) == 0;
+}
+
 /* Where all layers but those with a class's name have the same outermost module, it is theirs too. */
 void layer_name_roots(struct layer_list *list)
 {
@@ -123,7 +129,7 @@ void layer_name_roots(struct layer_list *list)
 
 		if (!*module || layer_is_class_name(module))
 			continue;
-		if (root && (root_length(root) != root_length(module) || strncmp(root, module, root_length(root)) != 0))
+		if (root && !layer_same_root(root, module))
 			return;
 		root = module;
 	}

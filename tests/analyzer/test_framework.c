@@ -143,6 +143,24 @@ static void check_step(void)
 	timeline_free(&timeline);
 }
 
+/* Without gradients anywhere, a product's weights are the module's own. */
+static void check_inference(void)
+{
+	struct program p;
+	struct timeline timeline;
+	struct framework *framework;
+	uint32_t product;
+
+	begin(&p);
+	product = run(&p, MAIN, operator(&p, "aten::mm", "net.0"), NONE, 1);
+	builder_timeline(&p.builder, &timeline);
+	framework = framework_read(&timeline, &timeline.processes[0]);
+	check_word(framework, product, FRAMEWORK_NO_GRADIENTS, "net.0", "inference");
+	CHECK(framework_word(framework, product).owns, "inference: the module has no parameters");
+	framework_free(framework);
+	timeline_free(&timeline);
+}
+
 /* A checkpoint: the node runs its operators again, on the engine's thread, whose numbers are its own. */
 static void check_again(void)
 {
@@ -352,6 +370,7 @@ static void check_tensorflow(void)
 int main(void)
 {
 	check_step();
+	check_inference();
 	check_xla();
 	check_tensorflow();
 	check_again();

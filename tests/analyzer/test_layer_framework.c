@@ -52,6 +52,7 @@ struct row {
 #define BACKWARD(layer) PHASE_BACKWARD, layer, LAYER_RULE_NODE
 #define UPDATE PHASE_UPDATE, NULL, LAYER_RULE_STEP
 #define OTHER PHASE_OTHER, NULL, LAYER_RULE_OPERATOR
+#define NO_GRADIENTS PHASE_OTHER, NULL, LAYER_RULE_NO_GRADIENTS
 
 static const struct row step_rows[] = {
 	USER("Optimizer.step#SGD.step"),
@@ -66,6 +67,7 @@ static const struct row eager_rows[] = {
 	{MAIN, LAUNCHES, 0, NULL, NULL, NONE, OTHER},
 	{MAIN, END, 0, NULL, NULL, NONE, OTHER},
 	OPERATOR("aten::to", NULL, 1, OTHER),                        /* prepares, outside of the model */
+	OPERATOR("aten::mul", "scale", 1, OTHER),                    /* likewise, in another one */
 	OPERATOR("aten::flatten_dense_tensors", "net", NONE, OTHER), /* DDP's buffers */
 	OPERATOR("aten::arange", "net", NONE, FORWARD("net.0")),
 	OPERATOR("aten::mul", "net", 1, FORWARD("net.0")), /* prepares, in the model */
@@ -74,7 +76,8 @@ static const struct row eager_rows[] = {
 	OPERATOR("aten::zeros_like", "net", NONE, FORWARD("net.0")), /* between what goes back */
 	{MAIN, BEGINS, PM_RANGE_OPERATOR, "aten::expand", "net.1", 3, FORWARD(NULL)}, /* launches nothing */
 	{MAIN, END, 0, NULL, NULL, NONE, FORWARD(NULL)},
-	OPERATOR("aten::argmax", "net.1", NONE, FORWARD("net.3")),
+	OPERATOR("aten::argmax", "net.1", NONE, FORWARD("net.0")),
+	OPERATOR("aten::argmax", "net.2", NONE, FORWARD("net.3")), /* before what is in it */
 	OPERATOR("CheckpointFunction", "net.2", 4, FORWARD("net.0")),
 	OPERATOR("aten::layer_norm", "net.3", 5, FORWARD("net.3")),
 	OPERATOR("aten::mse_loss", NULL, 6, FORWARD("net.3")),
@@ -99,18 +102,34 @@ static const struct row eager_rows[] = {
 	USER("Optimizer.zero_grad#SGD.zero_grad"),
 	{MAIN, LAUNCHES, 0, NULL, NULL, NONE, OTHER},
 	{MAIN, END, 0, NULL, NULL, NONE, OTHER},
-	OPERATOR("aten::linear", "net.0", NONE, PHASE_OTHER, NULL, LAYER_RULE_NO_GRADIENTS),
-	OPERATOR("aten::relu_", "net.1", NONE, PHASE_OTHER, NULL, LAYER_RULE_NO_GRADIENTS),
+	OPERATOR("aten::linear", "net.0", NONE, NO_GRADIENTS),
+	OPERATOR("aten::relu_", "net.1", NONE, NO_GRADIENTS),
 };
 
-/* A figure of the input without gradients begins a module's own forward, in the place of the average of the
- * weights that the module has changed after the step before. */
+/* Figures without gradients are in modules' own forward: of the input, in the place of the average of the
+ * weights that the module has changed after the step before; between two operators of a module. */
 static const struct row figure_rows[] = {
 	OPERATOR("aten::amax", "net", NONE, FORWARD("net.0")),
+	OPERATOR("aten::mul", "net.scale", 1, FORWARD("net.0")), /* prepares, in a module without weights */
+	OPERATOR("aten::amax", "net.scale", NONE, FORWARD("net.0")),
 	OPERATOR("aten::linear", "net.0", 1, FORWARD("net.0")),
-	OPERATOR("aten::mse_loss", NULL, 2, FORWARD("net.0")),
-	OPERATOR("aten::detach", NULL, 3, FORWARD("net.0")),
-	NODE("MseLossBackward0", 2, BACKWARD("net.0")),
+	OPERATOR("aten::mm", "net.1", NONE, NO_GRADIENTS), /* the module may begin after it */
+	OPERATOR("aten::relu", "net.1", 2, FORWARD("net.0")),
+	OPERATOR("aten::mm", "net.1", NONE, FORWARD("net.0")), /* of what it is given, and no evaluation */
+	OPERATOR("aten::amax", "net.1", NONE, FORWARD("net.0")),
+	OPERATOR("aten::mul", "net.1", 3, FORWARD("net.0")),
+	OPERATOR("aten::mm", "net.1", NONE, NO_GRADIENTS), /* prepares what the teacher is given */
+	OPERATOR("aten::mm", "net.1.teacher", NONE, NO_GRADIENTS),
+	OPERATOR("aten::mul", "net.1", 4, FORWARD("net.0")),
+	OPERATOR("aten::mm", "net.1", NONE, NO_GRADIENTS), /* the module may end before it */
+	OPERATOR("aten::linear", "net.2", 5, FORWARD("net.2")),
+	OPERATOR("aten::mse_loss", NULL, 6, FORWARD("net.2")),
+	OPERATOR("aten::detach", NULL, 7, FORWARD("net.2")),
+	NODE("MseLossBackward0", 6, BACKWARD("net.2")),
+	NODE("AddmmBackward0", 5, BACKWARD("net.2")),
+	NODE("MulBackward0", 4, BACKWARD("net.0")),
+	NODE("MulBackward0", 3, BACKWARD("net.0")),
+	NODE("ReluBackward0", 2, BACKWARD("net.0")),
 	NODE("AddmmBackward0", 1, BACKWARD("net.0")),
 	USER("Optimizer.step#SGD.step"),
 	{MAIN, LAUNCHES, 0, NULL, NULL, NONE, UPDATE},
@@ -118,20 +137,38 @@ static const struct row figure_rows[] = {
 	OPERATOR("aten::lerp_", "net", NONE, UPDATE),
 };
 
+/* A layer runs three times, without gradients in between, and so it does between two backward passes. */
+static const struct row target_rows[] = {
+	OPERATOR("aten::linear", "net.0", 1, FORWARD("net.0")),
+	OPERATOR("aten::linear", "net.0", NONE, NO_GRADIENTS),
+	OPERATOR("aten::linear", "net.0", 2, FORWARD("net.0")),
+	OPERATOR("aten::relu", "net.1", 3, FORWARD("net.0")),
+	OPERATOR("aten::detach", NULL, 4, FORWARD("net.0")),
+	NODE("ReluBackward0", 3, BACKWARD("net.0")),
+	OPERATOR("aten::mm", "net.1", NONE, NO_GRADIENTS),
+	OPERATOR("aten::relu", "net.1", 5, FORWARD("net.0")),
+	OPERATOR("aten::detach", NULL, 6, FORWARD("net.0")),
+	NODE("ReluBackward0", 5, BACKWARD("net.0")),
+	NODE("AddmmBackward0", 2, BACKWARD("net.0")),
+};
+
 /* A layer whose parameters are gathered before it, with a table from the host; gradients that are sent. */
 static const struct row sharded_rows[] = {
 	OPERATOR("aten::linear", "net.0", 1, FORWARD("net.0")),
+	OPERATOR("aten::relu", "net", 2, FORWARD("net.0")),
 	USER("FSDP::pre_forward (1)"),
+	OPERATOR("fsdp::split_with_sizes_copy", "net", NONE, FORWARD("net.1.up")), /* brought ahead */
 	OPERATOR("fsdp::split_with_sizes_copy", "net.1", NONE, FORWARD("net.1.up")),
 	{MAIN, BEGINS, PM_RANGE_OPERATOR, "fsdp::split_with_sizes_copy", "net.1", NONE, FORWARD(NULL)},
 	{MAIN, COPIES, 0, NULL, NULL, NONE, FORWARD("net.1.up")},
 	{MAIN, END, 0, NULL, NULL, NONE, FORWARD(NULL)},
 	{MAIN, END, 0, NULL, NULL, NONE, FORWARD(NULL)},
-	OPERATOR("aten::linear", "net.1.up", 2, FORWARD("net.1.up")),
-	OPERATOR("aten::mse_loss", NULL, 3, FORWARD("net.1.up")),
-	OPERATOR("aten::detach", NULL, 4, FORWARD("net.1.up")),
-	NODE("MseLossBackward0", 3, BACKWARD("net.1.up")),
-	NODE("AddmmBackward0", 2, BACKWARD("net.1.up")),
+	OPERATOR("aten::linear", "net.1.up", 3, FORWARD("net.1.up")),
+	OPERATOR("aten::mse_loss", NULL, 4, FORWARD("net.1.up")),
+	OPERATOR("aten::detach", NULL, 5, FORWARD("net.1.up")),
+	NODE("MseLossBackward0", 4, BACKWARD("net.1.up")),
+	NODE("AddmmBackward0", 3, BACKWARD("net.1.up")),
+	NODE("ReluBackward0", 2, BACKWARD("net.0")),
 	{ENGINE, BEGINS, PM_RANGE_NODE, "AddmmBackward0", NULL, 1, BACKWARD(NULL)},
 	{ENGINE, COPIES, 0, NULL, NULL, NONE, BACKWARD("net.0")},
 	{ENGINE, END, 0, NULL, NULL, NONE, BACKWARD(NULL)},
@@ -329,6 +366,7 @@ int main(void)
 {
 	check_program("eager", eager_rows, sizeof(eager_rows) / sizeof(*eager_rows), 1);
 	check_program("figure", figure_rows, sizeof(figure_rows) / sizeof(*figure_rows), 1);
+	check_with_step("target", target_rows, sizeof(target_rows) / sizeof(*target_rows), 1);
 	check_with_step("sharded", sharded_rows, sizeof(sharded_rows) / sizeof(*sharded_rows), 1);
 	check_with_step("compiled", compiled_rows, sizeof(compiled_rows) / sizeof(*compiled_rows), 0.5);
 	return check_end();
