@@ -45,7 +45,8 @@ static void add_row(struct why *why, const struct analysis_walk *at)
 	const struct timeline_process *process = &timeline->processes[at->worker->worker->process];
 	const bool placed =
 		!(at->analysis->model.roles[at->call.operation].flags & WORKER_CORE) &&
-		at->role != &layers->operation_roles[at->call.operation - process->first_operation];
+		at->role != &layers->operation_roles[at->call.operation - process->first_operation] &&
+		!layer_is_beside_role(layers, at->role);
 	struct why_row *row = MEM_PUSH(why->rows, why->row_count, why->row_room);
 
 	*row = (struct why_row){.call = at->number,

@@ -303,7 +303,7 @@ static struct layer_role step_role(struct layer_assign *assign, uint32_t step)
 	return role;
 }
 
-static bool are_of_one_layer(
+bool layer_are_of_one(
 	const struct layer_list *list, const struct layer_role *one, const struct layer_role *other)
 {
 	return one->part_count == other->part_count &&
@@ -321,7 +321,7 @@ static void set_operation_role(struct layer_assign *assign, uint32_t number, con
 	if (!known->known)
 		*known = *role;
 	else if ((assign->model->roles[number].flags & WORKER_BESIDE) && known->phase == role->phase &&
-		 !are_of_one_layer(assign->list, known, role)) {
+		 !layer_are_of_one(assign->list, known, role)) {
 		known->part_count = 0;
 		known->reason.layer = LAYER_RULE_NONE;
 	}
@@ -343,11 +343,14 @@ static void set_roles(struct layer_assign *assign)
 		uint32_t number = graph->steps[i].operation;
 		struct layer_role role = roles[i];
 
+		if (assign->said && assign->said[i] && (assign->model->roles[number].flags & WORKER_BESIDE))
+			layer_note_beside(list, (uint32_t)list->core_count, number, &role);
 		if (assign->model->roles[number].flags & WORKER_CORE)
 			list->core_roles[list->core_count++] = role;
 		set_operation_role(assign, number, &role);
 	}
 	free(roles);
+	layer_sort_besides(list);
 	for (size_t i = 0; i < assign->worker->call_count; i++) {
 		uint32_t number = timeline_call(assign->timeline, assign->worker->calls[i]).operation;
 		struct layer_role *role = &list->operation_roles[number - process->first_operation];
@@ -463,6 +466,7 @@ void layer_free(struct layer_list *list)
 {
 	free(list->items);
 	free(list->parts);
+	free(list->besides);
 	arena_free(&list->arena);
 	memset(list, 0, sizeof(*list));
 }

@@ -67,11 +67,21 @@ struct layer_places {
 	size_t count;    /* computations; 0: it is not like the iteration of the roles */
 };
 
+/* What the framework says of memory that is set, or copied within the device: one operation may be so in several
+ * phases, and is of one within a gap between two computations. */
+struct layer_beside {
+	uint32_t gap; /* computations of the iteration before it */
+	uint32_t operation;
+	struct layer_role role;
+};
+
 struct layer_list {
 	struct layer *items;
 	size_t count, room;
 	struct layer_role *core_roles; /* by computation of a usual iteration */
 	size_t core_count;
+	struct layer_beside *besides; /* of a usual iteration, in order of gap and operation */
+	size_t beside_count, beside_room;
 	struct layer_places *places; /* by iteration; NULL: there are no roles by computation */
 	size_t iteration;            /* that all of it was found in: of the worker's list */
 	uint32_t updates;            /* in it, with computations of a library between them; 0: not known */
@@ -103,5 +113,9 @@ static inline bool layer_list_is_sized(const struct layer_list *list)
 void layer_find(const struct worker_model *model, const struct worker *worker,
 	const struct iteration_list *iterations, struct layer_list *list);
 void layer_free(struct layer_list *list);
+
+/* The role of an operation within that gap, or NULL: nothing is said. */
+const struct layer_role *layer_beside_role(const struct layer_list *list, uint32_t gap, uint32_t operation);
+bool layer_is_beside_role(const struct layer_list *list, const struct layer_role *role);
 
 #endif

@@ -215,6 +215,15 @@ bool layer_meets_computation(const struct layer_assign *assign, const struct flo
 struct layer_role layer_exchange_role(
 	const struct layer_assign *assign, const struct flow *flow, uint32_t step);
 
+/* Are two roles of the same layer, or both of none? */
+bool layer_are_of_one(
+	const struct layer_list *list, const struct layer_role *one, const struct layer_role *other);
+
+/* What memory that is set or copied in a gap between two computations is of; sorted when all are noted. */
+void layer_note_beside(
+	struct layer_list *list, uint32_t gap, uint32_t operation, const struct layer_role *role);
+void layer_sort_besides(struct layer_list *list);
+
 void layer_add_part(struct layer_list *list, struct layer_role *role, uint32_t layer, double share);
 
 /* Sends to one rank and receives from one (layer_message.c). */

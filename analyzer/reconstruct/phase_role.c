@@ -40,6 +40,18 @@ static const struct layer_role *core_role(const struct layer_list *layers, size_
 	return places->cores[core] == UINT32_MAX ? NULL : &layers->core_roles[places->cores[core]];
 }
 
+/* The gap of the usual iteration that is before a computation of this one, or UINT32_MAX. */
+static uint32_t gap_before(const struct layer_list *layers, size_t iteration, size_t core)
+{
+	const struct layer_places *places = &layers->places[iteration];
+
+	if (core > places->count)
+		return UINT32_MAX;
+	if (!places->cores || core == 0)
+		return (uint32_t)core;
+	return places->cores[core - 1] == UINT32_MAX ? UINT32_MAX : places->cores[core - 1] + 1;
+}
+
 const struct layer_role *phase_role(const struct worker_model *model, const struct worker *worker,
 	const struct layer_list *layers, size_t iteration, size_t core, uint32_t operation)
 {
@@ -52,7 +64,10 @@ const struct layer_role *phase_role(const struct worker_model *model, const stru
 		return role;
 	if (flags & WORKER_CORE) {
 		placed = core_role(layers, iteration, core);
-	} else if ((flags & WORKER_BESIDE) && core > 0) {
+	} else if (flags & WORKER_BESIDE) {
+		placed = layer_beside_role(layers, gap_before(layers, iteration, core), operation);
+	}
+	if (!placed && (flags & WORKER_BESIDE) && core > 0) {
 		before = core_role(layers, iteration, core - 1);
 		behind = core_role(layers, iteration, core);
 		if (before && behind)

@@ -23,6 +23,7 @@ enum what {
 	END,
 	LAUNCHES, /* in the range that is open */
 	COPIES,   /* from the host */
+	MOVES,    /* within the device, all by one operation */
 };
 
 struct row {
@@ -32,7 +33,7 @@ struct row {
 	const char *name, *module;
 	uint32_t sequence; /* in its step */
 	enum phase phase;
-	const char *layer; /* NULL: of none */
+	const char *layer; /* NULL: not checked; "": of none */
 	enum layer_rule rule;
 };
 
@@ -178,6 +179,34 @@ static const struct row sharded_rows[] = {
 	{ENGINE, END, 0, NULL, NULL, NONE, BACKWARD(NULL)},
 };
 
+/* Copies by one operation: of which layer two between the same computations are is not known. */
+static const struct row move_rows[] = {
+	OPERATOR("aten::linear", "net.0", 1, FORWARD("net.0")),
+	{MAIN, BEGINS, PM_RANGE_OPERATOR, "aten::clone", "net.0", 2, FORWARD(NULL)},
+	{MAIN, MOVES, 0, NULL, NULL, NONE, FORWARD("net.0")},
+	{MAIN, END, 0, NULL, NULL, NONE, FORWARD(NULL)},
+	OPERATOR("aten::linear", "net.1", 3, FORWARD("net.1")),
+	{MAIN, BEGINS, PM_RANGE_OPERATOR, "aten::clone", "net.1", 4, FORWARD(NULL)},
+	{MAIN, MOVES, 0, NULL, NULL, NONE, FORWARD("net.1")},
+	{MAIN, END, 0, NULL, NULL, NONE, FORWARD(NULL)},
+	OPERATOR("aten::linear", "net.2", 5, FORWARD("net.2")),
+	{MAIN, BEGINS, PM_RANGE_OPERATOR, "aten::clone", "net.2", 6, FORWARD(NULL)},
+	{MAIN, MOVES, 0, NULL, NULL, NONE, FORWARD("")},
+	{MAIN, END, 0, NULL, NULL, NONE, FORWARD(NULL)},
+	{MAIN, BEGINS, PM_RANGE_OPERATOR, "aten::clone", "net.1", 7, FORWARD(NULL)},
+	{MAIN, MOVES, 0, NULL, NULL, NONE, FORWARD("")},
+	{MAIN, END, 0, NULL, NULL, NONE, FORWARD(NULL)},
+	OPERATOR("aten::mse_loss", NULL, 8, FORWARD(NULL)),
+	OPERATOR("aten::detach", NULL, 9, FORWARD(NULL)),
+	NODE("MseLossBackward0", 8, BACKWARD(NULL)),
+	NODE("AddmmBackward0", 5, BACKWARD("net.2")),
+	{ENGINE, BEGINS, PM_RANGE_NODE, "CloneBackward0", NULL, 4, BACKWARD(NULL)},
+	{ENGINE, MOVES, 0, NULL, NULL, NONE, BACKWARD("net.1")},
+	{ENGINE, END, 0, NULL, NULL, NONE, BACKWARD(NULL)},
+	NODE("AddmmBackward0", 3, BACKWARD("net.1")),
+	NODE("AddmmBackward0", 1, BACKWARD("net.0")),
+};
+
 /* Three compiled regions, the first and the last without gradients; the loss is not compiled. Layers are for
  * flow to tell, which here says nothing. */
 static const struct row compiled_rows[] = {
@@ -206,7 +235,7 @@ static void add_row(struct program *p, const struct row *row, uint32_t operation
 			builder_range(&p->builder, row->scope, row->name, row->module, line),
 			row->sequence == NONE ? PM_RANGE_NO_SEQUENCE : step * 100 + row->sequence,
 			row->thread == ENGINE && row->scope == PM_RANGE_OPERATOR ? 7 : 1);
-	if (row->what == RUNS || row->what == LAUNCHES || row->what == COPIES) {
+	if (row->what != BEGINS && row->what != END) {
 		p->now += 10;
 		builder_call(&p->builder, row->thread, p->now, p->now + 5, operation, p->queue, 0,
 			p->now + 20, p->now + 30);
@@ -224,6 +253,18 @@ static void read_analysis(struct program *p, struct analysis *analysis)
 	analysis_init(analysis, &timeline, 1);
 }
 
+/* Of a call within the first iteration. */
+static const struct layer_role *role_of(const struct analysis *analysis, uint32_t call)
+{
+	struct analysis_walk at = analysis_walk(analysis, &analysis->workers[0], 0);
+
+	while (analysis_next(&at))
+		if (at.number == call)
+			return at.role;
+	CHECK(false, "call %u is in no iteration", call);
+	return &analysis->workers[0].layers.operation_roles[0];
+}
+
 /* `call`: its number in the first step. */
 static void check_row(const struct analysis *analysis, const char *what, const struct row *row,
 	uint32_t number, uint32_t call)
@@ -231,22 +272,24 @@ static void check_row(const struct analysis *analysis, const char *what, const s
 	const struct layer_list *layers = &analysis->workers[0].layers;
 	const uint32_t operation = timeline_call(&analysis->timeline, call).operation;
 	const struct layer_role *role =
-		&layers->operation_roles[operation - analysis->timeline.processes[0].first_operation];
+		row->what == MOVES
+			? role_of(analysis, call)
+			: &layers->operation_roles[operation -
+						   analysis->timeline.processes[0].first_operation];
 	const char *layer =
-		role->part_count ? layers->items[layers->parts[role->first_part].layer].module : NULL;
+		role->part_count ? layers->items[layers->parts[role->first_part].layer].module : "";
 
 	CHECK(role->phase == row->phase, "%s, row %u (%s): phase %d, expected %d", what, number,
 		row->name ? row->name : "-", (int)role->phase, (int)row->phase);
 	CHECK(role->reason.phase == row->rule, "%s, row %u (%s): phase by %s, expected %s", what, number,
 		row->name ? row->name : "-", layer_rule_keys[role->reason.phase], layer_rule_keys[row->rule]);
-	CHECK(!row->layer || (layer && strcmp(layer, row->layer) == 0),
-		"%s, row %u (%s): layer %s, expected %s", what, number, row->name ? row->name : "-",
-		layer ? layer : "none", row->layer);
+	CHECK(!row->layer || strcmp(layer, row->layer) == 0, "%s, row %u (%s): layer %s, expected %s", what,
+		number, row->name ? row->name : "-", layer, row->layer);
 }
 
 static bool is_launch(const struct row *row)
 {
-	return row->what == RUNS || row->what == LAUNCHES || row->what == COPIES;
+	return row->what != BEGINS && row->what != END;
 }
 
 /* The innermost range that a launch is in; NULL: not one around it alone. */
@@ -324,15 +367,17 @@ static void check_program(const char *what, const struct row *rows, uint32_t cou
 {
 	struct program p = {.now = 100000};
 	struct analysis analysis;
-	uint32_t launch, copy, calls = 0;
+	uint32_t launch, copy, move, calls = 0;
 
 	builder_init(&p.builder);
 	p.builder.header.version = PM_VERSION_WHOLE;
 	launch = builder_function(&p.builder, "cudart LAUNCH cudaLaunchKernel int:x");
 	copy = builder_function(&p.builder, "cudart COPY cudaMemcpyAsync bytes:bytes direction:dir");
+	move = builder_operation(&p.builder, copy, 0, (const uint64_t[]){4096, 3});
 	for (uint32_t i = 0; i < count; i++)
 		p.operations[i] =
-			rows[i].what == COPIES
+			rows[i].what == MOVES ? move
+			: rows[i].what == COPIES
 				? builder_operation(&p.builder, copy, 0, (const uint64_t[]){64 + i, 1})
 				: builder_operation(&p.builder, launch, 0, (const uint64_t[]){i});
 	p.queue = builder_queue(&p.builder, 0, 0);
@@ -368,6 +413,7 @@ int main(void)
 	check_program("figure", figure_rows, sizeof(figure_rows) / sizeof(*figure_rows), 1);
 	check_with_step("target", target_rows, sizeof(target_rows) / sizeof(*target_rows), 1);
 	check_with_step("sharded", sharded_rows, sizeof(sharded_rows) / sizeof(*sharded_rows), 1);
+	check_with_step("moves", move_rows, sizeof(move_rows) / sizeof(*move_rows), 14.0 / 16);
 	check_with_step("compiled", compiled_rows, sizeof(compiled_rows) / sizeof(*compiled_rows), 0.5);
 	return check_end();
 }

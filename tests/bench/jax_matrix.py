@@ -6,7 +6,8 @@
 Each program of tests/jax/nets.py (FILE: of that one, --only says which) runs on softgpu under BUILD/bin/pmrun, and XLA writes what it compiled (--xla_dump_to). The truth is
 the flow of data through that text, without a name of the program's but its arguments': forward is what the loss needs, update what
 needs the optimizer's state, backward the rest; what is both is not judged, and what is made ahead of the loss for the backward pass may be either. The layers of an instruction are those whose weights it
-reads, through copies and transpositions, or whose gradient it makes; of others the layer is not judged. The calls of an iteration, as
+reads, through copies and transpositions, or whose gradient it makes; of others the layer is not judged. A product that XLA has fused with
+the sum that its result is added to, as where gradients are accumulated, is of the pass that its factors are of. The calls of an iteration, as
 BUILD/bin/pmanalyze has them, are aligned with the schedule by their kernels' names. OUT keeps a JSON file a cell, which is not made
 again but with --again. --hold: status 1 below LIMITS, or where the report claims more than is right.
 
@@ -24,7 +25,7 @@ import subprocess
 import sys
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-PROGRAMS = ("mlp", "plain", "cnn", "gpt", "remat", "scan", "devices")
+PROGRAMS = ("mlp", "accumulate", "plain", "cnn", "gpt", "remat", "scan", "devices")
 STEPS = 8
 LIMITS = {"phase": 97, "right": 92}  # copies of one size are of no layer where they are of several
 CLAIMED_MOST = 8  # what the report says that the framework says may be so much more than what is right
@@ -211,10 +212,31 @@ class Program:
                 found.add(instruction.name)
         return found
 
+    def factors(self, instruction):
+        """What the product in it multiplies; []: there is none."""
+        if instruction.op == "custom-call" and re.search("cublas|cudnn", instruction.target):
+            return instruction.args[:2]
+        inner = self.computations[instruction.calls[0]] if instruction.op == "fusion" and instruction.calls else {}
+        todo, seen, found = [arg for i in inner.values() if i.op in ("dot", "convolution") for arg in i.args], set(), []
+        while todo:
+            name = plain(todo.pop())
+            if name in inner and name not in seen:
+                seen.add(name)
+                todo += self.args(inner[name])
+                found += [instruction.args[int(inner[name].args[0])]] if inner[name].op == "parameter" else []
+        return found
+
     def phase(self, name):
         if name in self.needed:
             return None if name in self.stateful else "forward"
-        return "update" if name in self.stateful else "backward"
+        factors = [plain(arg) for arg in self.factors(self.entry[name])]
+        if name not in self.stateful or factors and not any(self.is_state(arg) for arg in factors):
+            return "backward"
+        return "update"
+
+    def is_state(self, name):
+        """An argument of the optimizer's, or what needs one."""
+        return name in self.stateful or self.entry[name].op == "parameter" and bool(re.match(r"s[\[.]", self.entry[name].label))
 
     def phases(self, name):
         """Those that are right. What the loss does not need, but is made before it, is made ahead for the backward pass: both are true."""

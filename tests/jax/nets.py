@@ -1,6 +1,6 @@
 """Training programs of flax and optax: nets.py PROGRAM STEPS. cnn, devices (the same on two GPUs of one process), gpt, remat (the same,
 what blocks compute is computed again backward), scan (the same, its blocks by lax.scan), plain (a convolutional net without flax), mlp
-(a perceptron without flax). Prints
+(a perceptron without flax), accumulate (the same, an update by the gradients of two batches). Prints
 how many steps it did on which devices."""
 import sys
 
@@ -77,13 +77,15 @@ if PROGRAM == "plain":
     apply = plain
     params = {"c1": {"w": numbers(3, 3, 3, 32)}, "c2": {"w": numbers(3, 3, 32, 64)}, "f1": {"w": numbers(4096, 128), "b": numbers(128)},
               "f2": {"w": numbers(128, 10), "b": numbers(10)}}
-elif PROGRAM == "mlp":
+elif PROGRAM in ("mlp", "accumulate"):
     apply = mlp
     params = {"f1": {"w": numbers(3072, 1024), "b": numbers(1024)}, "f2": {"w": numbers(1024, 10), "b": numbers(10)}}
 else:
     net = GPT() if PROGRAM in ("gpt", "remat", "scan") else CNN()
     apply, params = net.apply, jax.jit(net.init)(jax.random.key(0), x)
 optimizer = optax.adamw(1e-3)
+if PROGRAM == "accumulate":
+    optimizer = optax.MultiSteps(optimizer, 2)
 state = jax.jit(optimizer.init)(params)
 
 
