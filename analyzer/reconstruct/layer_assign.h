@@ -58,6 +58,8 @@ struct layer_assign {
 	uint64_t *copies; /* by step: address of a parameter that it reads, or of its copy; 0: none known */
 	uint32_t *owners; /* by place in graph.parameters: layer that reads it */
 	enum layer_special *specials; /* by layer */
+	bool roots_apart; /* modules of an outermost one with its class's name, as that of a list, are not those of
+			     a variable */
 	size_t special_room;
 	uint32_t **captured; /* by graph of the timeline, the captured call of each of its operations; NULL:
 				not known */

@@ -376,6 +376,23 @@ static void note_said(const struct asking *a)
 	assign->list->updates = 0;
 }
 
+/* Does one forward pass run modules of both kinds? Where the same module has two names, one is of another time, or of
+ * what runs again. */
+static bool are_roots_apart(const struct asking *a)
+{
+	bool by_class = false, by_variable = false;
+
+	for (uint32_t i = 0; i < a->assign->graph.step_count; i++) {
+		const struct framework_word *word = &a->words[i];
+
+		if (word->place != FRAMEWORK_FORWARD || word->settled || !word->owns)
+			continue;
+		by_class |= layer_is_class_name(word->module);
+		by_variable |= !layer_is_class_name(word->module);
+	}
+	return by_class && by_variable;
+}
+
 void layer_framework(struct layer_assign *assign)
 {
 	const struct timeline_process *process = &assign->timeline->processes[assign->worker->process];
@@ -399,6 +416,7 @@ void layer_framework(struct layer_assign *assign)
 	find_anchors(&a);
 	if (rule_is_on(RULE_FRAMEWORK_EVALUATIONS))
 		layer_find_evaluations(a.words, a.next, count, a.evaluates);
+	assign->roots_apart = are_roots_apart(&a);
 	note_said(&a);
 	set_passes(&a);
 	layer_join_modules(assign);
@@ -409,7 +427,7 @@ void layer_framework(struct layer_assign *assign)
 	set_backward_layers(&a);
 	set_update_layers(&a);
 	size_layers(&a);
-	if (rule_is_on(RULE_FRAMEWORK_ROOTS))
+	if (rule_is_on(RULE_FRAMEWORK_ROOTS) && !assign->roots_apart)
 		layer_name_roots(assign->list);
 	if (assign->list->count)
 		layer_sort(assign);

@@ -50,7 +50,7 @@ uint32_t layer_of_module(struct layer_assign *assign, uint32_t step, const char 
 	for (layer = 0; layer < list->count; layer++)
 		if (layer_same_module(list->items[layer].module, module))
 			return layer;
-	layer = layer_below_root(list, module);
+	layer = assign->roots_apart ? LAYER_NONE : layer_below_root(list, module);
 	if (layer != LAYER_NONE) {
 		if (!layer_is_class_name(module))
 			list->items[layer].module = arena_text(&list->arena, module, strlen(module));

@@ -179,6 +179,31 @@ static const struct row sharded_rows[] = {
 	{ENGINE, END, 0, NULL, NULL, NONE, BACKWARD(NULL)},
 };
 
+/* A head out of a list has the name of its class, and the same path in it as another model's layer. */
+static const struct row head_rows[] = {
+	OPERATOR("aten::linear", "body.0", 1, FORWARD("body.0")),
+	OPERATOR("aten::linear", "Sequential.0", 2, FORWARD("Sequential.0")),
+	OPERATOR("aten::mse_loss", NULL, 3, FORWARD("Sequential.0")),
+	OPERATOR("aten::detach", NULL, 4, FORWARD("Sequential.0")),
+	NODE("MseLossBackward0", 3, BACKWARD("Sequential.0")),
+	NODE("AddmmBackward0", 2, BACKWARD("Sequential.0")),
+	NODE("AddmmBackward0", 1, BACKWARD("body.0")),
+};
+
+/* What runs again has the name of its class where nothing else is known, and is the same layer. */
+static const struct row again_rows[] = {
+	OPERATOR("CheckpointFunction", "net", 1, FORWARD(NULL)),
+	OPERATOR("aten::linear", "net.0", 2, FORWARD("net.0")),
+	OPERATOR("aten::mse_loss", NULL, 3, FORWARD("net.0")),
+	OPERATOR("aten::detach", NULL, 4, FORWARD("net.0")),
+	NODE("MseLossBackward0", 3, BACKWARD("net.0")),
+	NODE("AddmmBackward0", 2, BACKWARD("net.0")),
+	{ENGINE, BEGINS, PM_RANGE_NODE, "CheckpointFunctionBackward", NULL, 1, BACKWARD(NULL)},
+	{ENGINE, RUNS, PM_RANGE_OPERATOR, "aten::linear", "Sequential.0", 90, PHASE_BACKWARD, "net.0",
+		LAYER_RULE_RECOMPUTE},
+	{ENGINE, END, 0, NULL, NULL, NONE, BACKWARD(NULL)},
+};
+
 /* Copies by one operation: of which layer two between the same computations are is not known. */
 static const struct row move_rows[] = {
 	OPERATOR("aten::linear", "net.0", 1, FORWARD("net.0")),
@@ -413,6 +438,8 @@ int main(void)
 	check_program("figure", figure_rows, sizeof(figure_rows) / sizeof(*figure_rows), 1);
 	check_with_step("target", target_rows, sizeof(target_rows) / sizeof(*target_rows), 1);
 	check_with_step("sharded", sharded_rows, sizeof(sharded_rows) / sizeof(*sharded_rows), 1);
+	check_with_step("head", head_rows, sizeof(head_rows) / sizeof(*head_rows), 1);
+	check_with_step("again", again_rows, sizeof(again_rows) / sizeof(*again_rows), 1);
 	check_with_step("moves", move_rows, sizeof(move_rows) / sizeof(*move_rows), 14.0 / 16);
 	check_with_step("compiled", compiled_rows, sizeof(compiled_rows) / sizeof(*compiled_rows), 0.5);
 	return check_end();
