@@ -16,10 +16,28 @@
 
 struct left_out {
 	size_t counts[ITERATION_KINDS]; /* iterations, by kind */
+	size_t turns[ITERATION_KINDS];  /* one in every so many is of the kind; 0: not regularly */
 	size_t gaps[4];                 /* by kind */
 	double gaps_ns[4];
 	size_t gap_calls[4];
 };
+
+#define LEAST_TURNS 3
+
+static size_t turns_of(const struct iteration_list *list, enum iteration_kind kind)
+{
+	size_t turns = 0, count = 0, last = 0;
+
+	for (size_t i = 0; i < list->count; i++) {
+		if (list->items[i].kind != kind)
+			continue;
+		if (count > 1 && i - last != turns)
+			return 0;
+		turns = count++ ? i - last : 0;
+		last = i;
+	}
+	return count >= LEAST_TURNS && turns > 1 ? turns : 0;
+}
 
 /* Of the first worker: what was not used. The others' differ only where their traces do. */
 static struct left_out count_left_out(const struct analysis *analysis, const struct analysis_worker *worker)
@@ -28,6 +46,8 @@ static struct left_out count_left_out(const struct analysis *analysis, const str
 	struct left_out left = {0};
 
 	memcpy(left.counts, worker->iterations.counts, sizeof(left.counts));
+	for (int kind = 0; kind < ITERATION_KINDS; kind++)
+		left.turns[kind] = turns_of(&worker->iterations, (enum iteration_kind)kind);
 	for (size_t i = 0; i < worker->iterations.gap_count; i++) {
 		const struct iteration_gap *gap = &worker->iterations.gaps[i];
 
@@ -37,6 +57,12 @@ static struct left_out count_left_out(const struct analysis *analysis, const str
 			(double)timeline_recorded(&analysis->timeline, process, gap->begin_ns, gap->end_ns);
 	}
 	return left;
+}
+
+/* Networks or heads that train by turns. */
+static const char *turn_text(struct arena *arena, size_t turns)
+{
+	return turns == 2 ? ", every other one" : turns ? arena_format(arena, ", one in every %zu", turns) : "";
 }
 
 static const char *append(struct arena *arena, const char *list, const char *item)
@@ -60,14 +86,16 @@ static const char *left_out_text(struct arena *arena, const struct left_out *lef
 				pm_text_plural(left->counts[ITERATION_WARMUP])));
 	if (left->counts[ITERATION_UNEVEN])
 		text = append(arena, text,
-			arena_format(arena, "%zu iteration%s with different sizes",
+			arena_format(arena, "%zu iteration%s with different sizes%s",
 				left->counts[ITERATION_UNEVEN],
-				pm_text_plural(left->counts[ITERATION_UNEVEN])));
+				pm_text_plural(left->counts[ITERATION_UNEVEN]),
+				turn_text(arena, left->turns[ITERATION_UNEVEN])));
 	if (left->counts[ITERATION_DIFFERENT])
 		text = append(arena, text,
-			arena_format(arena, "%zu iteration%s with different calls",
+			arena_format(arena, "%zu iteration%s with different calls%s",
 				left->counts[ITERATION_DIFFERENT],
-				pm_text_plural(left->counts[ITERATION_DIFFERENT])));
+				pm_text_plural(left->counts[ITERATION_DIFFERENT]),
+				turn_text(arena, left->turns[ITERATION_DIFFERENT])));
 	if (left->counts[ITERATION_CUT])
 		text = append(arena, text,
 			arena_format(arena, "%zu iteration%s at the edges of what was read",
@@ -357,6 +385,10 @@ static void add_left_out(cJSON *object, const struct left_out *left)
 	cJSON_AddNumberToObject(out, "warmup", (double)left->counts[ITERATION_WARMUP]);
 	cJSON_AddNumberToObject(out, "uneven", (double)left->counts[ITERATION_UNEVEN]);
 	cJSON_AddNumberToObject(out, "different", (double)left->counts[ITERATION_DIFFERENT]);
+	for (int kind = ITERATION_UNEVEN; kind <= ITERATION_DIFFERENT; kind++)
+		if (left->turns[kind])
+			cJSON_AddNumberToObject(out, kind == ITERATION_UNEVEN ? "uneven_every" : "different_every",
+				(double)left->turns[kind]);
 	if (left->counts[ITERATION_CUT])
 		cJSON_AddNumberToObject(out, "cut", (double)left->counts[ITERATION_CUT]);
 	if (left->counts[ITERATION_UNTIMED])

@@ -1,8 +1,10 @@
 /*
- * Iterations by the steps of optimizers, as PyTorch says them: "Optimizer.step#AdamW.step", and the line of the
- * program that calls it. One line is one step of the loop, whichever optimizer it calls, as that of two heads in turns.
- * Of several lines, as a GAN's, the one that is called most leads: an iteration ends with the last step before the
- * next of its. Steps that are made within the backward pass, parameter by parameter, are none.
+ * Iterations by the steps of optimizers, as PyTorch says them: "Optimizer.step#AdamW.step", and the line of
+ * the program that calls it. One line is one step of the loop, whichever optimizer it calls, as that of two
+ * heads in turns. Of several lines, as a GAN's, the one that is called most leads: an iteration ends with the
+ * last step before the next of its. Steps that are made within the backward pass, parameter by parameter, are
+ * none. A step to which nothing has gone back since the one before it, as where a loop goes over optimizers
+ * that have a part of the model each, belongs to that.
  */
 #include "framework/framework.h"
 #include "iteration_find.h"
@@ -15,6 +17,7 @@
 struct step {
 	uint32_t range;
 	uint32_t line; /* in `lines` */
+	bool joins;    /* it belongs to the step before it */
 };
 
 struct line {
@@ -40,7 +43,8 @@ static bool is_step(const struct timeline_range_name *name)
 }
 
 /* Is it a step within another, or (*within_pass) within what autograd runs? */
-static bool is_inner(const struct steps *steps, const struct timeline_range *ranges, uint32_t range, bool *within_pass)
+static bool is_inner(
+	const struct steps *steps, const struct timeline_range *ranges, uint32_t range, bool *within_pass)
 {
 	const struct timeline *timeline = steps->finder->timeline;
 	bool inner = false;
@@ -74,16 +78,121 @@ static bool list_steps(struct steps *steps)
 		bool within_pass = false;
 		uint32_t line;
 
-		if (!is_step(name) || ranges[i].end_ns == INT64_MAX || is_inner(steps, ranges, i, &within_pass))
+		if (!is_step(name) || ranges[i].end_ns == INT64_MAX ||
+			is_inner(steps, ranges, i, &within_pass))
 			continue;
 		if (!name->line)
 			return false;
 		line = line_of(steps, name->line);
 		steps->lines[line].within_pass |= within_pass;
 		steps->lines[line].count++;
-		*MEM_PUSH(steps->items, steps->count, steps->room) = (struct step){i, line};
+		*MEM_PUSH(steps->items, steps->count, steps->room) = (struct step){.range = i, .line = line};
 	}
 	return true;
+}
+
+/* The position after the last call that begins in the step. */
+static size_t step_end(const struct steps *steps, const struct step *step)
+{
+	const struct worker *worker = steps->finder->worker;
+	const struct timeline_range *ranges = timeline_ranges(steps->finder->timeline, steps->process);
+
+	return worker_find(
+		steps->finder->timeline, worker->calls, worker->call_count, ranges[step->range].end_ns);
+}
+
+/* ---- steps of several optimizers by one pass ---- */
+
+static int64_t begin_of(const struct steps *steps, size_t step)
+{
+	return timeline_ranges(steps->finder->timeline, steps->process)[steps->items[step].range].begin_ns;
+}
+
+/* The first step that begins at or after a moment. */
+static size_t step_after(const struct steps *steps, int64_t ns)
+{
+	size_t low = 0, high = steps->count;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (begin_of(steps, middle) < ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* By step: autograd has gone back since the one before it. The caller frees it. */
+static bool *find_passes(const struct steps *steps)
+{
+	const struct timeline *timeline = steps->finder->timeline;
+	const struct timeline_range *ranges = timeline_ranges(timeline, steps->process);
+	bool *found = mem_alloc(steps->count + 1, sizeof(*found));
+
+	for (uint32_t i = 0; i < steps->process->range_count; i++)
+		if (framework_goes_back(&timeline->range_names[ranges[i].name]))
+			found[step_after(steps, ranges[i].begin_ns)] = true;
+	return found;
+}
+
+static bool are_in_order(const struct steps *steps)
+{
+	for (size_t i = 1; i < steps->count; i++)
+		if (begin_of(steps, i) < begin_of(steps, i - 1))
+			return false;
+	return true;
+}
+
+/* Calls between a step and the one before it. */
+static size_t calls_before(const struct steps *steps, size_t step)
+{
+	const struct worker *worker = steps->finder->worker;
+	const size_t begin = step_end(steps, &steps->items[step - 1]);
+	const size_t end = worker_find(
+		steps->finder->timeline, worker->calls, worker->call_count, begin_of(steps, step));
+
+	return end > begin ? end - begin : 0;
+}
+
+/*
+ * Where the framework was asked it is known whether a pass is between two steps; elsewhere by the number of
+ * calls between them, if all with a pass have more than all without. Without any pass that autograd tells of,
+ * nothing is known.
+ */
+static void join_steps(struct steps *steps, const struct framework *framework)
+{
+	const struct timeline_range *ranges = timeline_ranges(steps->finder->timeline, steps->process);
+	size_t most_without = 0, least_with = SIZE_MAX;
+	bool *passes = find_passes(steps), any = false;
+
+	for (size_t i = 1; i < steps->count; i++) {
+		const size_t calls = calls_before(steps, i);
+
+		if (!framework_was_asked(
+			    framework, ranges[steps->items[i - 1].range].end_ns, begin_of(steps, i)))
+			continue;
+		if (passes[i])
+			least_with = calls < least_with ? calls : least_with;
+		else
+			most_without = calls > most_without ? calls : most_without;
+		any |= !passes[i];
+	}
+	for (size_t i = 1; any && least_with != SIZE_MAX && most_without < least_with && i < steps->count;
+		i++)
+		steps->items[i].joins = calls_before(steps, i) <= most_without;
+	free(passes);
+}
+
+/* True: there are some. */
+static bool count_steps(struct steps *steps, const struct framework *framework)
+{
+	if (framework && are_in_order(steps))
+		join_steps(steps, framework);
+	for (size_t i = 0; i < steps->count; i++)
+		steps->lines[steps->items[i].line].count -= steps->items[i].joins;
+	return steps->count > 0;
 }
 
 /* Of the lines that are called as often the first. */
@@ -98,19 +207,10 @@ static uint32_t leading_line(const struct steps *steps)
 	return leading;
 }
 
-/* The position after the last call that begins in the step. */
-static size_t step_end(const struct steps *steps, const struct step *step)
-{
-	const struct worker *worker = steps->finder->worker;
-	const struct timeline_range *ranges = timeline_ranges(steps->finder->timeline, steps->process);
-
-	return worker_find(steps->finder->timeline, worker->calls, worker->call_count, ranges[step->range].end_ns);
-}
-
 /* ---- what follows a step ---- */
 
-/* Does the call follow a step, as an average of the weights does: without gradients, and without working with weights as
- * a pass does? Or is it the gradient scaler's? */
+/* Does the call follow a step, as an average of the weights does: without gradients, and without working with
+ * weights as a pass does? Or is it the gradient scaler's? */
 static bool follows(struct framework *framework, uint32_t call)
 {
 	const struct framework_word word = framework_word(framework, call);
@@ -120,18 +220,21 @@ static bool follows(struct framework *framework, uint32_t call)
 	return word.place == FRAMEWORK_NO_GRADIENTS && !word.weighs && !word.creates && !word.compiled;
 }
 
-/* When the next step of the loop begins at the latest, by ranges of PyTorch's own that are before the pass or in it. */
+/* When the next step of the loop begins at the latest, by ranges of PyTorch's own that are before the pass or
+ * in it. */
 static int64_t next_begin(const struct steps *steps, uint32_t step)
 {
 	const struct timeline *timeline = steps->finder->timeline;
 	const struct timeline_range *ranges = timeline_ranges(timeline, steps->process);
 
-	for (uint32_t i = step + 1; i < steps->process->range_count && ranges[i].thread == ranges[step].thread; i++) {
+	for (uint32_t i = step + 1;
+		i < steps->process->range_count && ranges[i].thread == ranges[step].thread; i++) {
 		const struct timeline_range_name *name = &timeline->range_names[ranges[i].name];
 		const enum framework_place place = framework_place_of(name);
 
 		if (ranges[i].begin_ns >= ranges[step].end_ns &&
-			(place == FRAMEWORK_ZEROES || place == FRAMEWORK_LOADS || framework_begins_pass(name)))
+			(place == FRAMEWORK_ZEROES || place == FRAMEWORK_LOADS ||
+				framework_begins_pass(name)))
 			return ranges[i].begin_ns;
 	}
 	return INT64_MAX;
@@ -188,8 +291,9 @@ static void find_tail(struct steps *steps, struct framework *framework, uint32_t
 		const struct timeline_range *range = &ranges[steps->items[i].range];
 
 		if (steps->lines[steps->items[i].line].within_pass || i + 1 == steps->count ||
-			steps->items[i + 1].line != leading ||
-			!framework_was_asked(framework, range->begin_ns, ranges[steps->items[i + 1].range].begin_ns))
+			steps->items[i + 1].line != leading || steps->items[i + 1].joins ||
+			!framework_was_asked(
+				framework, range->begin_ns, ranges[steps->items[i + 1].range].begin_ns))
 			continue;
 		take_tail(steps, framework, steps->items[i].range, step_end(steps, &steps->items[i]));
 		break;
@@ -223,7 +327,8 @@ static void cut(struct iteration_finder *finder, const struct steps *steps, uint
 		const struct step *step = &steps->items[i];
 
 		if (!steps->lines[step->line].within_pass)
-			marks[count++] = (struct iteration_mark){end_of(steps, step), step->line == leading};
+			marks[count++] = (struct iteration_mark){
+				end_of(steps, step), step->line == leading && !step->joins};
 	}
 	iteration_cut_at_marks(finder, marks, count);
 	free(marks);
@@ -247,8 +352,9 @@ bool iteration_cut_framework(struct iteration_finder *finder)
 		.finder = finder, .process = &finder->timeline->processes[finder->worker->process]};
 	uint32_t leading;
 
-	if (list_steps(&steps) && (leading = leading_line(&steps)) != UINT32_MAX &&
-		steps.lines[leading].count >= LEAST_STEPS && !goes_on_in_graphs(&steps)) {
+	if (list_steps(&steps) && count_steps(&steps, iteration_framework(finder)) &&
+		(leading = leading_line(&steps)) != UINT32_MAX && steps.lines[leading].count >= LEAST_STEPS &&
+		!goes_on_in_graphs(&steps)) {
 		find_tail(&steps, iteration_framework(finder), leading);
 		cut(finder, &steps, leading);
 	}

@@ -66,15 +66,16 @@ static bool leads(const struct asking *a, uint32_t step)
 	return framework_is_within(next, module) || layer_same_root(next, module);
 }
 
-/* Between the last pass and the step, or where the program updates by itself, after the last pass; or data flow sees
- * that parameters change. Behind the step, what changes tensors in place: averages of the weights. */
+/* Between the last pass and the step, between two steps, or where the program updates by itself, after the last pass; or
+ * data flow sees that parameters change. After the step, what changes tensors in place: averages of the weights. */
 static bool is_of_update(const struct asking *a, uint32_t step)
 {
 	const bool changes = a->words[step].place == FRAMEWORK_NO_GRADIENTS &&
 			     (a->assign->graph.steps[step].update || a->assign->passes[step] == LAYER_AFTER);
 
 	if (a->before[step] == LAYER_IN_UPDATE)
-		return !a->evaluates[step] && (changes || a->words[step].in_place);
+		return !a->evaluates[step] && (changes || a->words[step].in_place ||
+						      (a->behind[step] == LAYER_IN_UPDATE && !a->words[step].module));
 	return a->before[step] == LAYER_IN_BACKWARD && !a->words[step].module &&
 	       (a->behind[step] == LAYER_IN_UPDATE || changes || (!a->updates && a->behind[step] == LAYER_NO_ANCHOR));
 }
