@@ -15,7 +15,7 @@ LAYERS = {
     "fitter": ["base", "expression", "model", "search", "fit", "data", "step", "baselines", "transfer", "sweep", "strategy", "advise", "compare", "export", "output",
                "study", "cmds", "."],
     "testapps/softgpu": [
-        "include", "core", "absent", "kernels", "calls", "cudart", "cuda", "cublas", "cublaslt", "cusparse", "cudnn", "nccl", "cupti", "nvml", "older", "slowinput", "preload", "fit", "tests",
+        "include", "core", "absent", "kernels", "calls", "cudart", "cuda", "cublas", "cublaslt", "cusparse", "cudnn", "nccl", "cupti", "nvml", "nvrtc", "older", "slowinput", "preload", "fit", "tests",
     ],
     "testapps/trainers": ["."],
 }
