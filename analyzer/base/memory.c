@@ -9,7 +9,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define BLOCK_BYTES ((size_t)64 << 10)
+#define BLOCK_BYTES ((size_t)64 << 10) /* at most, of blocks that double: there may be many small arenas */
+#define FIRST_BYTES ((size_t)4 << 10)
 
 struct arena_block {
 	struct arena_block *before;
@@ -91,7 +92,10 @@ void *arena_alloc(struct arena *arena, size_t count, size_t item_bytes)
 		errx(1, "out of memory: %zu items of %zu bytes", count, item_bytes);
 	bytes = (bytes + 15) & ~(size_t)15;
 	if (!block || block->bytes - block->used_bytes < bytes) {
-		size_t room = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
+		const size_t usual = !block                           ? FIRST_BYTES
+				     : 2 * block->bytes < BLOCK_BYTES ? 2 * block->bytes
+								      : BLOCK_BYTES;
+		const size_t room = bytes > usual ? bytes : usual;
 
 		block = mem_alloc(1, sizeof(*block) + room);
 		block->bytes = room;

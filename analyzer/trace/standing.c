@@ -275,8 +275,10 @@ void standing_find(const struct trace *trace, struct standing *standing)
 	standing->last_ns = trace_ns(trace, trace->header.ticks);
 	if (trace->ring && trace->ring->state.first_ticks)
 		add_dropped(trace, standing);
-	for (size_t c = 0; c < trace->chunk_count; c++)
+	for (size_t c = 0; c < trace->chunk_count; c++) {
 		add_chunk(standing, trace, &trace->chunks[c]);
+		trace_release(trace, &trace->chunks[c]); /* there may be ten thousand traces */
+	}
 	trim(&standing->recent, STANDING_HISTORY);
 	for (size_t i = 0; i < standing->comm_count; i++) {
 		trim(&standing->comms[i].recent, STANDING_RECENT);

@@ -29,29 +29,70 @@ static int by_begin(const void *left, const void *right)
 	return began(a) < began(b) ? -1 : began(a) > began(b);
 }
 
+/* A place in the list of those sorted by when they began. */
+struct place {
+	int32_t rank;
+	size_t at;
+};
+
+static int by_rank(const void *left, const void *right)
+{
+	const struct place *a = left, *b = right;
+
+	if (a->rank != b->rank)
+		return a->rank < b->rank ? -1 : 1;
+	return a->at < b->at ? -1 : a->at > b->at;
+}
+
+/* Of each its rank's trace of before; SIZE_MAX: there is none. The caller frees them. */
+static size_t *list_before(struct hang_rank *const *sorted, size_t count)
+{
+	struct place *places = mem_alloc(count, sizeof(*places));
+	size_t *before = mem_alloc(count, sizeof(*before));
+
+	for (size_t i = 0; i < count; i++)
+		places[i] = (struct place){sorted[i]->trace.header.rank, i};
+	qsort(places, count, sizeof(*places), by_rank);
+	for (size_t i = 0; i < count; i++)
+		before[places[i].at] = i && places[i].rank >= 0 && places[i - 1].rank == places[i].rank
+					       ? places[i - 1].at
+					       : SIZE_MAX;
+	free(places);
+	return before;
+}
+
 /* CLOCK_REALTIME at which the last attempt began; 0: there is one alone. sorted: by when they began. */
 static uint64_t last_attempt(struct hang_rank *const *sorted, size_t count)
 {
+	size_t *before = list_before(sorted, count);
 	uint64_t since = 0;
 
-	for (size_t i = 0; i < count; i++)
-		for (size_t k = i; k-- > 0 && sorted[i]->trace.header.rank >= 0;)
-			if (sorted[k]->trace.header.rank == sorted[i]->trace.header.rank &&
-				began(sorted[k]) >= since) {
-				since = is_over(sorted[k]) && hang_real_ns(sorted[k],
-								      sorted[k]->standing.last_ns) <=
-								      (int64_t)began(sorted[i])
-						? began(sorted[i])
-						: since;
-				break;
-			}
+	for (size_t i = 0; i < count; i++) {
+		const struct hang_rank *other = before[i] < count ? sorted[before[i]] : NULL;
+
+		if (other && began(other) >= since && is_over(other) &&
+			hang_real_ns(other, other->standing.last_ns) <= (int64_t)began(sorted[i]))
+			since = began(sorted[i]);
+	}
+	free(before);
 	return since;
 }
 
-/* Did the launcher of this rank's job say to another process that it is of a later attempt? */
-static bool is_superseded(const struct hang *hang, const struct hang_rank *rank)
+static int32_t latest_restart(const struct hang *hang)
 {
-	for (size_t r = 0; r < hang->rank_count; r++) {
+	int32_t latest = hang->ranks[0]->attempt.restart;
+
+	for (size_t r = 1; r < hang->rank_count; r++)
+		if (hang->ranks[r]->attempt.restart > latest)
+			latest = hang->ranks[r]->attempt.restart;
+	return latest;
+}
+
+/* Did the launcher of this rank's job say to another process that it is of a later attempt? latest: of all.
+ */
+static bool is_superseded(const struct hang *hang, const struct hang_rank *rank, int32_t latest)
+{
+	for (size_t r = 0; r < hang->rank_count && rank->attempt.restart < latest; r++) {
 		const struct hang_rank *other = hang->ranks[r];
 
 		if (other->attempt.restart > rank->attempt.restart &&
@@ -65,11 +106,12 @@ static bool is_superseded(const struct hang *hang, const struct hang_rank *rank)
 static void leave_out(struct hang *hang, uint64_t since)
 {
 	bool *leave = arena_alloc(&hang->arena, hang->rank_count, sizeof(*leave));
+	const int32_t latest = latest_restart(hang);
 	size_t kept = 0;
 
 	for (size_t r = 0; r < hang->rank_count; r++)
 		leave[r] = (is_over(hang->ranks[r]) && began(hang->ranks[r]) < since) ||
-			   is_superseded(hang, hang->ranks[r]);
+			   is_superseded(hang, hang->ranks[r], latest);
 	for (size_t r = 0; r < hang->rank_count; r++) {
 		if (!leave[r]) {
 			hang->ranks[kept++] = hang->ranks[r];
