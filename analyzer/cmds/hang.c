@@ -312,17 +312,22 @@ static void print_json_verdict(const struct hang *hang, cJSON *object)
 	}
 }
 
-static void print_job(struct hang *hang, enum print_form form, FILE *out)
+/* With what dumps of Flight Recorder beside the traces tell. Answers the exit status. */
+static int print_job(struct hang *hang, char **dumps, size_t dump_count, enum print_form form, FILE *out)
 {
 	cJSON *object = form == PRINT_JSON ? cJSON_CreateObject() : NULL;
+	int status = 0;
 
 	if (form == PRINT_TEXT)
 		print_verdict(hang, out);
 	if (object)
 		print_json_verdict(hang, object);
 	print_tables(hang, form, object, out);
+	if (dump_count)
+		status = hang_flight_beside(dumps, dump_count, form, object);
 	if (object)
 		print_json_end(object, out);
+	return status;
 }
 
 enum { OPTION_AFTER = OPTION_FIRST, OPTION_FAIL_IF_HUNG, OPTION_FAIL_BY_STRENGTH };
@@ -338,6 +343,7 @@ static int run(int argument_count, char **arguments)
 	long patience_s = PATIENCE_S;
 	bool fails = false, by_strength = false, found;
 	struct hang hang;
+	size_t path_count, dump_count;
 	int option, status;
 
 	while ((option = command_option(&cmd_hang, argument_count, arguments)) != -1)
@@ -351,17 +357,20 @@ static int run(int argument_count, char **arguments)
 			command_unhandled(&cmd_hang, option);
 	if (optind >= argument_count)
 		cmd_usage(&cmd_hang, "no run given");
-	if (hang_flight_is(arguments + optind, (size_t)(argument_count - optind))) {
-		status = hang_flight_run(arguments + optind, (size_t)(argument_count - optind), form, &found);
+	arguments += optind;
+	path_count = (size_t)(argument_count - optind);
+	dump_count = hang_flight_divide(arguments, path_count);
+	if (dump_count == path_count) {
+		status = hang_flight_run(arguments, path_count, form, &found);
 		return (fails || by_strength) && found && status == 0 ? HUNG + by_strength : status;
 	}
-	if (cmd_are_summaries(arguments + optind, (size_t)(argument_count - optind)))
-		return cmd_summaries_hang(arguments + optind, (size_t)(argument_count - optind), form);
-	hang_read(&hang, arguments + optind, (size_t)(argument_count - optind));
+	if (cmd_are_summaries(arguments, path_count))
+		return cmd_summaries_hang(arguments, path_count, form);
+	hang_read(&hang, arguments + dump_count, path_count - dump_count);
 	status = hang.rank_count == 0 || hang.unread > 0;
 	if (hang.rank_count > 0) {
 		hang_find(&hang, patience_s * 1000000000);
-		print_job(&hang, form, stdout);
+		status |= print_job(&hang, arguments, dump_count, form, stdout);
 		if ((fails || by_strength) && hang_is_found(&hang))
 			status = by_strength ? status_by_strength(&hang) : HUNG;
 	}
@@ -407,8 +416,8 @@ const struct command cmd_hang = {
 		"call and computes, reads or writes it says so, and waits three times as long. Of a job "
 		"that was started again the last attempt is looked at.\n"
 		"\n"
-		"RUN... may be dumps of PyTorch's Flight Recorder instead (nccl_trace_rank_N, pickles "
-		"or JSON), or folders of such: of each process group it says which rank has not "
+		"RUN... may be dumps of PyTorch's Flight Recorder, too (nccl_trace_rank_N, pickles "
+		"or JSON), or folders of such, instead of traces or beside them: of each process group it says which rank has not "
 		"entered what the others wait in, and where ranks have entered different collectives.\n"
 		"\n"
 		"Then the call that each thread is in (\"in\") or else its last one (\"after\"), and "

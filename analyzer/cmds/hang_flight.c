@@ -4,6 +4,7 @@
 
 #include <err.h>
 #include <stdio.h>
+#include <string.h>
 
 static const char *const states[] = {"scheduled", "started", "completed"};
 
@@ -54,32 +55,71 @@ static void print_sentences(struct hang_flight *hang, FILE *out)
 		print_paragraph(print_clean(&hang->arena, hang->sentences[i]), 2, out);
 }
 
-int hang_flight_run(char **paths, size_t path_count, enum print_form form, bool *found)
+/* Into `object`, or to standard output where that is NULL. */
+static void print_flight(struct hang_flight *hang, enum print_form form, cJSON *object)
 {
-	struct hang_flight hang;
 	struct print_table table;
-	cJSON *object = form == PRINT_JSON ? cJSON_CreateObject() : NULL;
-	int status;
 
-	hang_flight_find(&hang, paths, path_count);
-	for (size_t i = 0; i < hang.unread_count; i++)
-		warnx("%s", hang.unread[i]);
-	*found = hang.found;
-	status = hang.dump_count == 0 || hang.unread_count > 0;
 	if (object) {
-		cJSON_AddBoolToObject(object, "found", hang.found);
-		cJSON_AddItemToObject(object, "sentences", texts_json(hang.sentences, hang.sentence_count));
-	} else if (form == PRINT_TEXT && hang.dump_count) {
-		print_sentences(&hang, stdout);
+		cJSON_AddBoolToObject(object, "found", hang->found);
+		cJSON_AddItemToObject(object, "sentences", texts_json(hang->sentences, hang->sentence_count));
+	} else if (form == PRINT_TEXT && hang->dump_count) {
+		print_sentences(hang, stdout);
 	}
-	print_init(&table, &hang.arena);
-	rows_table(&hang, &table);
+	print_init(&table, &hang->arena);
+	rows_table(hang, &table);
 	if (form != PRINT_TEXT || table.row_count)
 		print_part(&table, form, object, "ranks", "Collectives in the dumps", form == PRINT_TEXT,
 			stdout);
 	print_free(&table);
+}
+
+static int find(struct hang_flight *hang, char **paths, size_t path_count, bool *found)
+{
+	hang_flight_find(hang, paths, path_count);
+	for (size_t i = 0; i < hang->unread_count; i++)
+		warnx("%s", hang->unread[i]);
+	*found = hang->found;
+	return hang->dump_count == 0 || hang->unread_count > 0;
+}
+
+int hang_flight_run(char **paths, size_t path_count, enum print_form form, bool *found)
+{
+	struct hang_flight hang;
+	cJSON *object = form == PRINT_JSON ? cJSON_CreateObject() : NULL;
+	const int status = find(&hang, paths, path_count, found);
+
+	print_flight(&hang, form, object);
 	if (object)
 		print_json_end(object, stdout);
 	hang_flight_free(&hang);
 	return status;
+}
+
+int hang_flight_beside(char **paths, size_t path_count, enum print_form form, cJSON *object)
+{
+	struct hang_flight hang;
+	bool found;
+	const int status = find(&hang, paths, path_count, &found);
+
+	if (!object)
+		fputc('\n', stdout);
+	print_flight(&hang, form, object ? cJSON_AddObjectToObject(object, "flight_recorder") : NULL);
+	hang_flight_free(&hang);
+	return status;
+}
+
+size_t hang_flight_divide(char **paths, size_t path_count)
+{
+	size_t dumps = 0;
+
+	for (size_t i = 0; i < path_count; i++) {
+		char *path = paths[i];
+
+		if (!hang_flight_is(&path, 1))
+			continue;
+		memmove(paths + dumps + 1, paths + dumps, (i - dumps) * sizeof(*paths));
+		paths[dumps++] = path;
+	}
+	return dumps;
 }

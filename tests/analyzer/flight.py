@@ -2,7 +2,7 @@
 """pmanalyze hang of dumps of PyTorch's Flight Recorder: who is waited for, by dumps that are written here, as pickles of each
 protocol and as JSON.
 
-usage: flight.py PMANALYZE
+usage: flight.py PMANALYZE HANG_RANKS
 """
 import json
 import os
@@ -13,7 +13,7 @@ import tempfile
 
 from checking import check, verdict
 
-program = os.path.abspath(sys.argv[1])
+program, hang_ranks = map(os.path.abspath, sys.argv[1:3])
 
 
 def run(*arguments):
@@ -109,12 +109,32 @@ def check_hostile():
     check(status == 1, f"report of a dump: {text}")
 
 
+def check_beside():
+    """Dumps beside traces, of which rank 5 has not entered the last collective."""
+    os.mkdir("traces")
+    subprocess.run([hang_ranks, "traces", "8", "20", "absent", str(os.getpid())], check=True)
+    done = [entry(k) for k in range(1, 6)]
+    for rank in range(8):
+        write("dumps", rank, dump(done + ([] if rank == 5 else [entry(6, state="started", line=31)]), range(8)), 4)
+    for paths in (("traces", "dumps"), ("dumps", "traces")):
+        text, _ = run("hang", "--after", "0", *paths)
+        check("Rank 5 is what the others wait for" in text and "8 dumps of PyTorch's Flight Recorder: ranks wait" in text and
+              "train.py:31" in text, f"beside traces: {text}")
+        done_json = subprocess.run([program, "hang", "--json", "--after", "0", *paths], capture_output=True, text=True, check=True)
+        answer = json.loads(done_json.stdout)
+        check([culprit["rank"] for culprit in answer["culprits"]] == ["5"] and answer["flight_recorder"]["found"] and
+              len(answer["flight_recorder"]["ranks"]) == 8, f"beside traces: {answer.get('flight_recorder')}")
+    answer = json.loads(subprocess.run([program, "hang", "--json", "traces"], capture_output=True, text=True, check=True).stdout)
+    check("flight_recorder" not in answer, "of traces alone something is said of dumps")
+
+
 def main():
     with tempfile.TemporaryDirectory(prefix="pm_flight.") as folder:
         os.chdir(folder)
         for protocol in (2, 4, 5, "json"):
             check_all(protocol)
         check_hostile()
+        check_beside()
         os.chdir("/")
     sys.exit(verdict("flight"))
 
