@@ -5,11 +5,7 @@ set -u
 . "$SOURCE/tests/preload.sh"
 export PATH="$BUILD/bin:$PATH" LC_ALL=C LD_LIBRARY_PATH="$BUILD/softgpu"
 unset RANK WORLD_SIZE PMI_RANK SLURM_PROCID OMPI_COMM_WORLD_RANK 2>/dev/null
-bad=0
-complain() {
-	echo "not ok: $*"
-	bad=1
-}
+. "$SOURCE/tests/complain.sh"
 
 pmrun -q -n 2 -o run --softgpu=a100 -- train_cnn --synthetic --batch 64 --iterations 12 --print 0 >/dev/null || exit 1
 trace=$(echo run/*.0.pmtrace)

@@ -3,11 +3,7 @@
 # the hook needs at run time.
 set -eu
 cd "$SOURCE"
-bad=0
-complain() {
-	echo "not ok: $*"
-	bad=1
-}
+. "$SOURCE/tests/complain.sh"
 
 python3 tests/check_layers.py . >"$SCRATCH/layers" || complain "$(cat "$SCRATCH/layers")"
 

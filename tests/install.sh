@@ -2,11 +2,7 @@
 # What cmake --install puts into a prefix works from there, and from where the prefix is moved: the programs with their library,
 # softgpu and spaces, the trainers, and a manual page for each program and command.
 set -eu
-bad=0
-complain() {
-	echo "not ok: $*"
-	bad=1
-}
+. "$SOURCE/tests/complain.sh"
 cmake --install "$BUILD" --prefix "$SCRATCH/first" >installed
 mv first prefix
 prefix=$SCRATCH/prefix

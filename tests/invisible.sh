@@ -5,12 +5,8 @@ set -eu
 . "$SOURCE/tests/preload.sh"
 export LD_LIBRARY_PATH="$BUILD/softgpu" PMHOOK_STRICT=on PMHOOK_OUT="$SCRATCH"
 bin=$BUILD/bin
-bad=0
 
-complain() {
-	echo "not ok: $*"
-	bad=1
-}
+. "$SOURCE/tests/complain.sh"
 
 # same COMMAND...: output, error output and exit status
 same() {

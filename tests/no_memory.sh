@@ -11,13 +11,9 @@ esac
 export PATH="$BUILD/bin:$PATH" LC_ALL=C
 library=$BUILD/lib/libno_memory.so
 most=${1:-12} # of a command in a round
-bad=0
 tried=0
 
-complain() {
-	echo "not ok: $*"
-	bad=1
-}
+. "$SOURCE/tests/complain.sh"
 
 # under COMMAND...: with the library; its figures are in the environment
 under() {

@@ -3,11 +3,7 @@
 # what was there before.
 set -eu
 export PATH="$BUILD/bin:$PATH" LC_ALL=C
-bad=0
-complain() {
-	echo "not ok: $*"
-	bad=1
-}
+. "$SOURCE/tests/complain.sh"
 mkdir run
 make_trace run one
 cat >runs.csv <<'END'

@@ -4,11 +4,7 @@
 # usage: readme.sh PAGE
 set -eu
 export PATH="$BUILD/bin:$PATH" LC_ALL=C.UTF-8
-bad=0
-complain() {
-	echo "not ok: $*"
-	bad=1
-}
+. "$SOURCE/tests/complain.sh"
 
 # Numbers, the spaces between columns, which rank or layer was slowest, whether a fit has a term at its bound, and how sure an advice is,
 # differ from run to run.

@@ -2,12 +2,8 @@
 # A full /dev/shm, and one that cannot be written to: softgpu's NCCL names the file, what happened, and a remedy, once for each process.
 set -eu
 bin=$BUILD/bin
-bad=0
 
-complain() {
-	echo "not ok: $*"
-	bad=1
-}
+. "$SOURCE/tests/complain.sh"
 
 unshare -rm sh -c 'mount -t tmpfs tmpfs /dev/shm' 2>/dev/null || {
 	echo "skipped: no mounts in a namespace of one's own here"

@@ -3,11 +3,7 @@
 # a table of zeros' neighbours, are fitted again from another seed, and are met within some percent. And what it says of bad tables.
 set -u
 export PATH="$BUILD/bin:$PATH" LC_ALL=C
-bad=0
-complain() {
-	echo "not ok: $*"
-	bad=1
-}
+. "$SOURCE/tests/complain.sh"
 says() { # what is expected on stderr, and the call
 	wanted=$1
 	shift

@@ -3,11 +3,7 @@
 # standard error, of pmanalyze and pmfit; that text in UTF-8 stays; and that JSON and HTML stay well-formed.
 set -eu
 export PATH="$BUILD/bin:$PATH" LC_ALL=C
-bad=0
-complain() {
-	echo "not ok: $*"
-	bad=1
-}
+. "$SOURCE/tests/complain.sh"
 # clean COMMAND...: runs it, whatever it answers; its output may have newlines and tabs, and is UTF-8 without C0 and C1
 clean() {
 	"$@" >out 2>errors </dev/null || true

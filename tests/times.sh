@@ -8,10 +8,7 @@ if [ -n "$PM_SANITIZE" ]; then
 	exit 77
 fi
 bin=$BUILD/bin
-fail() {
-	echo "$*"
-	exit 1
-}
+. "$SOURCE/tests/complain.sh"
 
 # run NAME RANKS GPU BATCH: a run into NAME, what it says into NAME.said, softgpu's log of rank 0 into NAME.0
 run() {

@@ -6,10 +6,7 @@ if [ -n "${PM_SANITIZE:-}" ]; then
 	exit 77
 fi
 export PATH="$BUILD/bin:$PATH" LC_ALL=C SOFTGPU_PROFILE=v100 SOFTGPU_DEVICES=2
-fail() {
-	echo "$*"
-	exit 1
-}
+. "$(dirname "$0")/../complain.sh"
 run() { # name, ranks, trainer and its options
 	name=$1 ranks=$2
 	shift 2

@@ -7,12 +7,8 @@ pmanalyze=$(realpath "$1") make_trace=$(realpath "$2") python3=$3
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
-failed=0
 
-complain() {
-	echo "$*"
-	failed=1
-}
+. "$(dirname "$0")/../complain.sh"
 
 # expect STATUS SENTENCE COMMAND...: exit status, and a part of what is said on stderr
 expect() {
@@ -27,7 +23,7 @@ for name in one three overlap two_gpus killed host_only odd graph graph_cupti mo
 	mkdir "$name"
 	"$make_trace" "$name" "$name"
 	"$pmanalyze" export --perfetto -o trace.json "$name" 2>/dev/null
-	"$python3" "$here/check_export.py" "$pmanalyze" "$name" trace.json || failed=1
+	"$python3" "$here/check_export.py" "$pmanalyze" "$name" trace.json || bad=1
 done
 
 # standard output and gzip have the same
@@ -107,5 +103,5 @@ expect 1 '' "$pmanalyze" export --perfetto nothing
 expect 1 'no iterations found' "$pmanalyze" export --observations -o left.csv none one
 [ "$(wc -l <left.csv)" = 2 ] || complain "the run with iterations has no row"
 expect 0 '' "$pmanalyze" export --perfetto -o trace.json none
-"$python3" "$here/check_export.py" "$pmanalyze" none trace.json || failed=1
-exit $failed
+"$python3" "$here/check_export.py" "$pmanalyze" none trace.json || bad=1
+exit $bad

@@ -4,14 +4,10 @@
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 pmanalyze=$1 case=$2
-bad=0
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-complain() {
-	echo "not ok: $*"
-	bad=1
-}
+. "$SOURCE/tests/complain.sh"
 
 if [ $case != graph ]; then # whose calls are not the host's
 	"$pmanalyze" export --perfetto -o "$scratch/json" $case >/dev/null

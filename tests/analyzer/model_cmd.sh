@@ -6,12 +6,8 @@ pmanalyze=$(realpath "$1") make_trace=$(realpath "$2") python3=$3
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
-failed=0
 
-complain() {
-	echo "$*"
-	failed=1
-}
+. "$(dirname "$0")/../complain.sh"
 
 # expect STATUS SENTENCE ARGUMENT...: exit status of pmanalyze model, and a part of what it says, line breaks being blanks
 expect() {
@@ -172,4 +168,4 @@ LC_ALL=C sed 's/program/another/' cost/program.0.pmtrace >again/program.0.pmtrac
 	assert [t[0][1] for t in tables] == ["phase", "assumption", "gpus", "gpus", "gpus", "state", "iteration"]
 	END
 
-exit $failed
+exit $bad

@@ -9,13 +9,9 @@ if [ -n "$PM_SANITIZE" ]; then
 fi
 bin=$BUILD/bin
 pmanalyze=$bin/pmanalyze
-failed=0
 unset RANK OMPI_COMM_WORLD_RANK MV2_COMM_WORLD_RANK PMIX_RANK PMI_RANK SLURM_PROCID 2>/dev/null || true
 
-complain() {
-	echo "$*"
-	failed=1
-}
+. "$(dirname "$0")/../complain.sh"
 
 # expect STATUS SENTENCE COMMAND...: exit status, and a part of what is said
 expect() {
@@ -207,11 +203,11 @@ printf 'PMSUM\r\n\032' >bad.pmsum
 expect 1 "truncated summary: incomplete header" "$pmanalyze" report bad.pmsum
 ls -A . a/b/sums all slurm | grep -q "pmsum\.......$" && complain "a temporary file was left"
 
-[ $failed = 0 ] || exit 1
+[ $bad = 0 ] || exit 1
 command -v mpirun >/dev/null || {
 	echo "all but Open MPI: no mpirun"
 	exit 77
 }
 mpirun --allow-run-as-root --oversubscribe -n 4 "$pmanalyze" reduce --mine -o mpi run >mpi.out 2>&1 || complain "mpirun: $(cat mpi.out)"
 diff -r a/b/sums mpi || complain "under Open MPI the summaries are others"
-exit $failed
+exit $bad

@@ -3,10 +3,7 @@
 # trainer's own clock); memory and links limit as they must; runs and options that cannot be are refused.
 set -u
 export PATH="$BUILD/bin:$PATH" LC_ALL=C SOFTGPU_PROFILE=v100 SOFTGPU_DEVICES=4
-fail() {
-	echo "$*"
-	exit 1
-}
+. "$SOURCE/tests/complain.sh"
 expect() { # status, a word, a command
 	status=$1 word=$2
 	shift 2

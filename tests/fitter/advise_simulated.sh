@@ -8,10 +8,7 @@ set -u
 scale=8 # all times are so many times the GPU's, so that the hosts' own time does not count
 export PATH="$BUILD/bin:$PATH" LC_ALL=C SOFTGPU_DEVICES=4 SOFTGPU_TIME_SCALE=$scale
 train="train_vgg --depth 11 --dataset cifar10 --synthetic --print 0"
-fail() {
-	echo "$*"
-	exit 1
-}
+. "$SOURCE/tests/complain.sh"
 awk '/^curves/ { next } /^(device_link|network)_gb_s/ { $2 = 2 } { print }' "$SOURCE/testapps/softgpu/profiles/v100.profile" >slow.profile
 printf 'link_gb_s 0.25\nlink_latency_us 32\nmemory_gb_s 112.5\ncopy_latency_us 12\n' >cluster # an eighth, and eight times
 # shellcheck disable=SC2086

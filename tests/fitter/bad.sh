@@ -3,11 +3,7 @@
 # rows work, and what takes long says so.
 set -eu
 export PATH="$BUILD/bin:$PATH" LC_ALL=C
-bad=0
-complain() {
-	echo "not ok: $*"
-	bad=1
-}
+. "$SOURCE/tests/complain.sh"
 # expect STATUS PATTERN TABLE [OPTION...]: of 'pmfit fit' on it
 expect() {
 	wanted=$1 pattern=$2 table=$3

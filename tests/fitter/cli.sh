@@ -2,20 +2,7 @@
 # pmfit's commands: what they print of a table made here, exit codes, files, the same output again, an interrupt.
 set -eu
 export PATH="$BUILD/bin:$PATH" LC_ALL=C
-bad=0
-complain() {
-	echo "not ok: $*"
-	bad=1
-}
-# expect STATUS PATTERN COMMAND...: the exit code, and a line that both outputs together have
-expect() {
-	wanted=$1 pattern=$2
-	shift 2
-	status=0
-	"$@" >output 2>&1 || status=$?
-	[ "$status" = "$wanted" ] || complain "$*: exit code $status, not $wanted: $(head -n 3 output)"
-	grep -q -e "$pattern" output || complain "$*: no '$pattern' in: $(head -n 5 output)"
-}
+. "$SOURCE/tests/complain.sh"
 
 # t = (2 size^1.5 + {0, 9}) gpus^-0.9 + 1, without noise; every fourth row is for the test
 awk 'BEGIN {

@@ -2,19 +2,7 @@
 # pmfit compare on tables made here, of which one power and nothing else differs: what it finds, its forms, careless use.
 set -eu
 export PATH="$BUILD/bin:$PATH" LC_ALL=C
-bad=0
-complain() {
-	echo "not ok: $*"
-	bad=1
-}
-expect() {
-	wanted=$1 pattern=$2
-	shift 2
-	status=0
-	"$@" >output 2>&1 || status=$?
-	[ "$status" = "$wanted" ] || complain "$*: exit code $status, not $wanted: $(head -n 3 output)"
-	grep -q -e "$pattern" output || complain "$*: no '$pattern' in: $(head -n 5 output)"
-}
+. "$SOURCE/tests/complain.sh"
 
 # t = (2 size^1.5 + {0, 9}) gpus^q + 1 with 2% of noise; every fourth row is for the test
 make() { # power, seed

@@ -2,20 +2,7 @@
 # pmfit guide and pmfit strategy as commands: what they print of inputs whose answers are known, exit codes, sentences.
 set -eu
 export PATH="$BUILD/bin:$PATH" LC_ALL=C.UTF-8
-bad=0
-complain() {
-	echo "not ok: $*"
-	bad=1
-}
-# expect STATUS PATTERN COMMAND...: the exit code, and a line that both outputs together have
-expect() {
-	wanted=$1 pattern=$2
-	shift 2
-	status=0
-	"$@" >output 2>&1 || status=$?
-	[ "$status" = "$wanted" ] || complain "$*: exit code $status, not $wanted: $(head -n 3 output)"
-	grep -q -e "$pattern" output || complain "$*: no '$pattern' in: $(head -n 5 output)"
-}
+. "$SOURCE/tests/complain.sh"
 
 # t = 8 gpus^-1 + 2 ms, whatever the batch: 1, 2, 4, 8 GPUs take 10, 6, 4, 3
 awk 'BEGIN {

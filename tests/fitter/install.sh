@@ -2,11 +2,7 @@
 # The README's program, outside of the tree, against the installed library: by pkg-config and by CMake's package, shared and static.
 set -eu
 BUILD=$(cd "$BUILD" && pwd)
-bad=0
-complain() {
-	echo "not ok: $*"
-	bad=1
-}
+. "$SOURCE/tests/complain.sh"
 cmake --install "$BUILD" --component libpmfit --prefix "$SCRATCH/prefix" >installed
 config=$(find "$SCRATCH/prefix" -name pmfit.pc)
 lib=$(dirname "$(dirname "$config")")

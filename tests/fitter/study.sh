@@ -4,11 +4,7 @@
 # of its files. With a table of known truth its tables have that.
 set -eu
 export PATH="$BUILD/bin:$PATH" LC_ALL=C
-bad=0
-complain() {
-	echo "not ok: $*"
-	bad=1
-}
+. "$SOURCE/tests/complain.sh"
 
 # Twenty trials by name, with their traces: the analyzer reads off them what was asked for.
 pmfit sweep -q --trials 20 --keep all -o runs.csv lenet5 >/dev/null

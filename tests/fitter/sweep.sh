@@ -3,20 +3,7 @@
 # found again, failures recorded, plans never mixed.
 set -eu
 export PATH="$BUILD/bin:$PATH" LC_ALL=C
-bad=0
-complain() {
-	echo "not ok: $*"
-	bad=1
-}
-# expect STATUS PATTERN COMMAND...: the exit code, and a line that both outputs together have
-expect() {
-	wanted=$1 pattern=$2
-	shift 2
-	status=0
-	"$@" >output 2>&1 </dev/null || status=$?
-	[ "$status" = "$wanted" ] || complain "$*: exit code $status, not $wanted: $(head -n 3 output)"
-	grep -q -e "$pattern" output || complain "$*: no '$pattern' in: $(head -n 5 output)"
-}
+. "$SOURCE/tests/complain.sh"
 # complete TABLE COUNT: trials 1 to COUNT, each once
 complete() {
 	[ "$(tail -n +2 "$1" | cut -d, -f2 | sort -n | tr '\n' ' ')" = "$(seq "$2" | tr '\n' ' ')" ] ||

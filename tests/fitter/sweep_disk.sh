@@ -19,25 +19,22 @@ levels gpus 1 2
 command sh -c "head -c {size}0000 /dev/zero >{out}/data && echo step {size}.{gpus}"
 time-from regex:^step ([0-9.]+)$
 END
-complain() {
-	echo "not ok: $*"
-	exit 1
-}
+. "$SOURCE/tests/complain.sh"
 for jobs in 1 3; do
 	rm -rf t.csv t.csv.runs
 	head -c 350k /dev/zero >filler
 	status=0
 	pmfit sweep -q --design full --jobs "$jobs" -o t.csv a.space >text 2>&1 || status=$?
-	[ "$status" = 1 ] || complain "exit code $status, not 1: $(cat text)"
-	grep -q 'no space left on the device: trial [0-9]* is not counted' text || complain "no word of the disk: $(cat text)"
-	! grep -q failed t.csv || complain "a trial is blamed: $(cat t.csv)"
-	[ "$(wc -l <t.csv)" -lt 13 ] || complain "all trials were made, so the disk was never full"
+	[ "$status" = 1 ] || fail "exit code $status, not 1: $(cat text)"
+	grep -q 'no space left on the device: trial [0-9]* is not counted' text || fail "no word of the disk: $(cat text)"
+	! grep -q failed t.csv || fail "a trial is blamed: $(cat t.csv)"
+	[ "$(wc -l <t.csv)" -lt 13 ] || fail "all trials were made, so the disk was never full"
 	rm filler
-	pmfit sweep -q --design full --jobs "$jobs" -o t.csv a.space >text 2>&1 || complain "with room: $(cat text)"
+	pmfit sweep -q --design full --jobs "$jobs" -o t.csv a.space >text 2>&1 || fail "with room: $(cat text)"
 	[ "$(tail -n +2 t.csv | cut -d, -f2,6 | sort -n | tr '\n' ' ')" = "$(seq -f '%g,done' 12 | tr '\n' ' ')" ] ||
-		complain "not each trial once: $(cat t.csv)"
+		fail "not each trial once: $(cat t.csv)"
 done
 # a trial that fails of itself is still its own fault
 sed 's/ && echo step/ \&\& false \&\& echo step/' a.space >b.space
 pmfit sweep -q --design full --trials 2 --give-up 0 -o u.csv b.space >text 2>&1 || true
-grep -q failed u.csv || complain "a trial that fails is not recorded: $(cat text)"
+grep -q failed u.csv || fail "a trial that fails is not recorded: $(cat text)"

@@ -2,10 +2,7 @@
 # pmfit transfer from tables of layers to another GPU: who is asked for, what the answer rests on, tables of captured runs, careless input.
 set -u
 pmfit=$BUILD/bin/pmfit
-fail() {
-	echo "$*"
-	exit 1
-}
+. "$SOURCE/tests/complain.sh"
 expect() { # a word, then a command: it is in what the command prints, and the status is as `status` says
 	word=$1
 	shift

@@ -81,10 +81,7 @@ set_trace() {
 	trace=$(find "$1" -name '*.pmtrace' -size +0 -exec ls -S {} + 2>/dev/null | head -n 1)
 }
 
-complain() {
-	echo "not ok $name: $*"
-	bad=1
-}
+. "$SOURCE/tests/complain.sh"
 
 # nearly_same A B [SHARE]: the same text but for the numbers, and those within SHARE (0.001): for libraries whose sums have no
 # fixed order.

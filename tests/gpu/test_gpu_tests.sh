@@ -7,11 +7,7 @@ if [ -n "$PM_SANITIZE" ]; then
 	exit 77
 fi
 gpu=$SOURCE/tests/gpu
-bad=0
-complain() {
-	echo "not ok: $*"
-	bad=1
-}
+. "$SOURCE/tests/complain.sh"
 # small work, and no times compared: the stand-ins' threads share a processor or two
 export GPU_LIBRARIES="$BUILD/softgpu" GPU_BATCH=96 GPU_FILTERS=6 GPU_FLOOR_US=1000000000
 

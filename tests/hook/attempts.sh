@@ -3,11 +3,7 @@
 # last one, --job another. Launches without such a word are listed, and none is taken.
 set -eu
 . "$SOURCE/tests/preload.sh"
-bad=0
-complain() {
-	echo "not ok: $*"
-	bad=1
-}
+. "$SOURCE/tests/complain.sh"
 # attempt RUN ITERATIONS VARIABLE=VALUE...: a rank of one
 attempt() {
 	run=$1 iterations=$2

@@ -5,13 +5,9 @@
 set -eu
 . "$SOURCE/tests/preload.sh"
 here=$SOURCE/tests/hook
-bad=0
 export PMHOOK_STRICT=on PMHOOK_DEVICE=none PMHOOK_FLOW=all
 
-complain() {
-	echo "not ok: $*"
-	bad=1
-}
+. "$SOURCE/tests/complain.sh"
 
 # library NAME [VERSION]: a folder with one of that version
 library() {

@@ -4,13 +4,9 @@
 set -eu
 . "$SOURCE/tests/preload.sh"
 bin=$BUILD/bin
-bad=0
 export PMHOOK_STRICT=on PMHOOK_DEVICE=none
 
-complain() {
-	echo "not ok: $*"
-	bad=1
-}
+. "$SOURCE/tests/complain.sh"
 
 # 20 calls a step, of 7 operations: a copy, a set, products of three sizes, a product of descriptors, a sum
 for steps in 2000 20000; do

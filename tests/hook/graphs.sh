@@ -4,13 +4,9 @@
 set -eu
 . "$SOURCE/tests/preload.sh"
 bin=$BUILD/bin
-bad=0
 export LD_LIBRARY_PATH="$BUILD/softgpu" PMHOOK_STRICT=on
 
-complain() {
-	echo "not ok $name: $*"
-	bad=1
-}
+. "$SOURCE/tests/complain.sh"
 
 for device in events auto; do
 	for case in twice several by_hand update large joined relaxed thread_local per_thread broken many; do

@@ -12,10 +12,7 @@ export LD_LIBRARY_PATH="$BUILD/softgpu" PMHOOK_STRICT=on
 export ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0 TSAN_OPTIONS=exitcode=0:report_bugs=0
 bad=0 tried='' missing=''
 
-complain() {
-	echo "not ok: $*"
-	bad=1
-}
+. "$SOURCE/tests/complain.sh"
 
 # run FOLDER PRELOADED COMMAND...: output, error output and exit status in FOLDER.out, FOLDER.err and $status
 run() {

@@ -4,13 +4,9 @@
 set -eu
 . "$SOURCE/tests/preload.sh"
 bin=$BUILD/bin
-bad=0
 export PMHOOK_STRICT=on PMHOOK_DEVICE=events
 
-complain() {
-	echo "not ok $name: $*"
-	bad=1
-}
+. "$SOURCE/tests/complain.sh"
 
 # run NAME STATUS COMMAND...: what the trace says is then in NAME.look
 run() {

@@ -6,8 +6,7 @@ set -eu
 . "$SOURCE/tests/preload.sh"
 export LD_LIBRARY_PATH="$BUILD/softgpu" PMHOOK_STRICT=on PMHOOK_DEVICE=none PMHOOK_OUT="$SCRATCH"
 unset NVTX_INJECTION64_PATH
-bad=0
-complain() { echo "not ok: $1" && bad=1; }
+. "$SOURCE/tests/complain.sh"
 host() { # HOW...: what it says is in `said`, the ranges of its traces in `seen`
 	rm -f ./*.pmtrace
 	with_hook "$BUILD/bin/nvtx_host" "$@" >said

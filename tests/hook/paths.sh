@@ -4,15 +4,11 @@
 set -eu
 . "$SOURCE/tests/preload.sh"
 bin=$BUILD/bin
-bad=0
 export LD_LIBRARY_PATH="$BUILD/softgpu" PMHOOK_STRICT=on
 unset PATHS_FILES
 "$bin/pmrun" --hooks | awk '$2 != "-" { print $3 }' >hooked
 
-complain() {
-	echo "not ok $name: $*"
-	bad=1
-}
+. "$SOURCE/tests/complain.sh"
 
 # calls FILE: the lines `call NAME COUNT` of functions that are hooked, sorted, added up; static_runtime prints `NAME COUNT`
 calls() {

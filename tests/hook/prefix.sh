@@ -4,11 +4,7 @@
 set -eu
 export PATH="$BUILD/bin:$PATH"
 unset RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE SLURM_JOB_ID SLURM_STEP_ID PMIX_NAMESPACE PMI_JOBID PBS_JOBID LSB_JOBID || true
-bad=0
-complain() {
-	echo "not ok: $*"
-	bad=1
-}
+. "$SOURCE/tests/complain.sh"
 says() { # FILE REGEX
 	grep -Eq -- "$2" "$1" || complain "$1 lacks '$2': $(cat "$1")"
 }

@@ -2,12 +2,8 @@
 # pmanalyze snap --slower on a live run of constant size: a rank is stopped for a while; the copy has that iteration whole.
 set -eu
 bin=$BUILD/bin
-bad=0
 
-complain() {
-	echo "not ok: $*"
-	bad=1
-}
+. "$SOURCE/tests/complain.sh"
 
 # RUN EPOCHS
 train() {

@@ -5,12 +5,8 @@ set -eu
 . "$SOURCE/tests/preload.sh"
 . "$SOURCE/tests/hook/python/find_python.sh"
 export PMHOOK_STRICT=on PMHOOK_DEVICE=none LD_LIBRARY_PATH="$BUILD/softgpu" PYTHONDONTWRITEBYTECODE=1
-bad=0
 
-complain() {
-	echo "not ok: $*"
-	bad=1
-}
+. "$SOURCE/tests/complain.sh"
 
 # names EXPECTED COMMAND...: runs it, and compares the note; nothing of a trace has the text hunter2, and none its environment
 names() {

@@ -6,12 +6,8 @@ set -eu
 . "$SOURCE/tests/preload.sh"
 export LD_LIBRARY_PATH="$BUILD/softgpu" PMHOOK_STRICT=on
 bin=$BUILD/bin
-bad=0
 
-complain() {
-	echo "not ok: $*"
-	bad=1
-}
+. "$SOURCE/tests/complain.sh"
 
 # recorded LOOK: what does not depend on time
 recorded() {

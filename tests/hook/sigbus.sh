@@ -5,14 +5,10 @@
 set -eu
 . "$SOURCE/tests/preload.sh"
 host=$1
-bad=0
 export PMHOOK_STRICT=on LC_ALL=C
 ulimit -c 0
 
-complain() {
-	echo "not ok: $*"
-	bad=1
-}
+. "$SOURCE/tests/complain.sh"
 
 # same CASE...: output and exit status as without the hook; what the hook says is in said
 same() {

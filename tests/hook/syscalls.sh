@@ -7,15 +7,11 @@ set -eu
 [ -z "$PM_SANITIZE" ] || { echo "a sanitizer's own system calls would be counted" && exit 77; }
 command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null || { echo "no strace, or it may not trace" && exit 77; }
 bin=$BUILD/bin
-bad=0
 export PMHOOK_DEVICE=none PMHOOK_FILES=off PYTHONDONTWRITEBYTECODE=1
 CHUNK_CALLS=24 # what it takes to begin another chunk
 FETCHES=600    # of Python's dictionaries, again each second of a run that strace slows down: not of each operation, which has several
 
-fail() {
-	echo "not ok: $*"
-	bad=1
-}
+. "$SOURCE/tests/complain.sh"
 
 # calls NAME LIBRARIES COMMAND...: its system calls in NAME.calls, its trace's bytes in NAME.bytes
 calls() {
@@ -23,7 +19,7 @@ calls() {
 	shift 2
 	rm -rf traces
 	mkdir traces
-	PMHOOK_OUT=$SCRATCH/traces strace -f -c -E LD_PRELOAD="$libraries" -o "$into.calls" "$@" >"$into.out" 2>&1 || fail "$into: $(cat "$into.out")"
+	PMHOOK_OUT=$SCRATCH/traces strace -f -c -E LD_PRELOAD="$libraries" -o "$into.calls" "$@" >"$into.out" 2>&1 || complain "$into: $(cat "$into.out")"
 	cat traces/*.pmtrace 2>/dev/null | wc -c >"$into.bytes"
 }
 
@@ -50,8 +46,8 @@ steps() {
 	grown=$(($(cat "$name.hooked.long.bytes") - $(cat "$name.hooked.short.bytes")))
 	ours=$(($(more "$name.hooked") - $(more "$name.plain")))
 	allowed=$(((grown / 1048576 + 1) * CHUNK_CALLS))
-	[ $grown -gt 1000000 ] || fail "$name: 10000 steps are $grown bytes of trace"
-	[ $ours -le $allowed ] || fail "$name: $ours system calls in 10000 steps and $grown bytes of trace"
+	[ $grown -gt 1000000 ] || complain "$name: 10000 steps are $grown bytes of trace"
+	[ $ours -le $allowed ] || complain "$name: $ours system calls in 10000 steps and $grown bytes of trace"
 }
 
 # operations NAME COMMAND...: likewise, of operations
@@ -60,17 +56,17 @@ operations() {
 	shift
 	calls "$name.short" "$HOOK:$BUILD/tests/libnull.so" "$@" 500
 	calls "$name.long" "$HOOK:$BUILD/tests/libnull.so" "$@" 1500
-	[ "$(more "$name" rt_sigprocmask)" -le $((2000 + CHUNK_CALLS)) ] || fail "$name: $(more "$name" rt_sigprocmask) rt_sigprocmask for 1000 operations"
-	[ "$(more "$name" process_vm_readv)" -le $FETCHES ] || fail "$name: $(more "$name" process_vm_readv) process_vm_readv for 1000 operations"
-	[ "$(more "$name")" -le $((4000 + FETCHES + 2 * CHUNK_CALLS)) ] || fail "$name: $(more "$name") system calls for 1000 operations"
+	[ "$(more "$name" rt_sigprocmask)" -le $((2000 + CHUNK_CALLS)) ] || complain "$name: $(more "$name" rt_sigprocmask) rt_sigprocmask for 1000 operations"
+	[ "$(more "$name" process_vm_readv)" -le $FETCHES ] || complain "$name: $(more "$name" process_vm_readv) process_vm_readv for 1000 operations"
+	[ "$(more "$name")" -le $((4000 + FETCHES + 2 * CHUNK_CALLS)) ] || complain "$name: $(more "$name") system calls for 1000 operations"
 	"$bin/print_names" traces/*.pmtrace >"$name.names" 2>/dev/null
 	# each is described without its addresses, and in the sample with them
-	[ "$(wc -l <"$name.names")" = 3000 ] || fail "$name: $(wc -l <"$name.names") operations"
+	[ "$(wc -l <"$name.names")" = 3000 ] || complain "$name: $(wc -l <"$name.names") operations"
 }
 
 steps c "$bin/syscalls_host" steady
 operations c_new "$bin/syscalls_host" fresh
-[ "$(cut -f 3 c_new.names | sort -u)" = "in_frames_with_cleanup < fresh < main" ] || fail "call sites: $(cut -f 3 c_new.names | sort -u | head -n 3)"
+[ "$(cut -f 3 c_new.names | sort -u)" = "in_frames_with_cleanup < fresh < main" ] || complain "call sites: $(cut -f 3 c_new.names | sort -u | head -n 3)"
 
 python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null) || python=
 if [ "$python" ]; then
@@ -80,7 +76,7 @@ if [ "$python" ]; then
 	# shellcheck disable=SC2086
 	operations python_new "$python" -S $host fresh
 	[ "$(cut -f 2 python_new.names | sort | uniq -c | awk '{ printf "%s %s,", $1, $2 }')" = "$(seq 0 9 | sed 's/.*/300 net.blocks.&/' | paste -s -d , -)," ] ||
-		fail "modules: $(cut -f 2 python_new.names | sort | uniq -c | head -n 12)"
+		complain "modules: $(cut -f 2 python_new.names | sort | uniq -c | head -n 12)"
 fi
 
 # the clock goes a thousand times as fast, so ten seconds are over at once
@@ -92,14 +88,14 @@ PMHOOK_OUT=$SCRATCH/traces with_hook "$bin/syscalls_host" fresh_for 300
 "$bin/print_names" traces/*.pmtrace >names 2>/dev/null
 lost=$(awk '$1 == "loss" && $2 == "BUDGET" { print $3 }' look)
 bare=$(awk -F '\t' '$3 == ""' names | wc -l)
-[ "${lost:-0}" -gt 0 ] || fail "no operation is beyond the budget: $(grep '^loss' look)"
-[ "${lost:-0}" = "$bare" ] || fail "$bare operations without a call site, and ${lost:-0} are said to be lost"
-"$bin/pmanalyze" report traces/*.pmtrace 2>&1 | tr -s '\n ' '  ' | grep -q 'had taken 1% of the run' || fail "the report does not say it: $("$bin/pmanalyze" report traces/*.pmtrace 2>&1)"
+[ "${lost:-0}" -gt 0 ] || complain "no operation is beyond the budget: $(grep '^loss' look)"
+[ "${lost:-0}" = "$bare" ] || complain "$bare operations without a call site, and ${lost:-0} are said to be lost"
+"$bin/pmanalyze" report traces/*.pmtrace 2>&1 | tr -s '\n ' '  ' | grep -q 'had taken 1% of the run' || complain "the report does not say it: $("$bin/pmanalyze" report traces/*.pmtrace 2>&1)"
 # the ten seconds are those after the first operation: a program may import its libraries for longer
 rm -rf traces
 mkdir traces
 PMHOOK_OUT=$SCRATCH/traces with_hook "$bin/syscalls_host" late 20
 "$bin/trace_look" traces/*.pmtrace >look
 lost=$(awk '$1 == "loss" && $2 == "BUDGET" { print $3 }' look)
-[ "${lost:-0}" = 0 ] || fail "after 20 s without operations $lost are beyond the budget"
+[ "${lost:-0}" = 0 ] || complain "after 20 s without operations $lost are beyond the budget"
 exit $bad

@@ -4,13 +4,9 @@
 set -eu
 . "$SOURCE/tests/preload.sh"
 bin=$BUILD/bin
-bad=0
 export LD_LIBRARY_PATH="$BUILD/softgpu" PMHOOK_STRICT=on
 
-complain() {
-	echo "not ok: $*"
-	bad=1
-}
+. "$SOURCE/tests/complain.sh"
 
 # trace NAME ARGUMENT...: what the host says in NAME.said, and the trace's launches and copies in NAME.seen
 trace() {

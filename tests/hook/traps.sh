@@ -7,13 +7,9 @@ set -eu
 bin=$BUILD/bin
 traps=$BUILD/traps
 runtime=$(sanitizer_runtime)
-bad=0
 export LD_LIBRARY_PATH="$traps:$BUILD/softgpu" PMHOOK_STRICT=on
 
-complain() {
-	echo "not ok $name: $*"
-	bad=1
-}
+. "$SOURCE/tests/complain.sh"
 
 # run NAME PRELOADED COMMAND...: PRELOADED are libraries of traps/ and "hook", in order; without the hook and with it
 run() {

@@ -4,13 +4,9 @@
 set -eu
 . "$SOURCE/tests/preload.sh"
 bin=$BUILD/bin
-bad=0
 export PMHOOK_STRICT=on PMHOOK_DEVICE=none PMHOOK_COST=measure
 
-complain() {
-	echo "not ok: $*"
-	bad=1
-}
+. "$SOURCE/tests/complain.sh"
 
 mkdir short long
 PMHOOK_OUT=$SCRATCH/short with_hook "$bin/turns_host" 1 >/dev/null || complain "short: ends with $?"

@@ -4,13 +4,9 @@
 set -eu
 . "$SOURCE/tests/preload.sh"
 bin=$BUILD/bin
-bad=0
 export PMHOOK_STRICT=on PMHOOK_FLOW=all # addresses say which iteration a call is of
 
-complain() {
-	echo "not ok $name: $*"
-	bad=1
-}
+. "$SOURCE/tests/complain.sh"
 
 # expect CASE WINDOW "FROM TO CALLS"... [LINE]...: these iterations are there, each with so many calls, and no others; each LINE is too
 expect() {

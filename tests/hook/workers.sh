@@ -5,15 +5,11 @@
 set -eu
 . "$SOURCE/tests/preload.sh"
 bin=$BUILD/bin
-bad=0
 export PMHOOK_STRICT=on
 data=$SCRATCH/data.bin
 head -c 40000 /dev/zero >"$data"
 
-complain() {
-	echo "not ok $name: $*"
-	bad=1
-}
+. "$SOURCE/tests/complain.sh"
 
 # add_up FACT FILE: the lines of a fact, sorted, those of calls added up
 add_up() {

@@ -4,11 +4,7 @@
 set -eu
 . "$SOURCE/tests/pytorch/find_torch.sh"
 export PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1 SOFTGPU_ABSENT=off
-bad=0
-complain() {
-	echo "not ok: $*"
-	bad=1
-}
+. "$SOURCE/tests/complain.sh"
 on_softgpu() {
 	LD_PRELOAD="$BUILD/softgpu/libsoftgpu_preload.so" "$PYTHON" "$@" 2>>errors || complain "$*: $(tail -n 3 errors)"
 }

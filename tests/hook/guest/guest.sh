@@ -7,12 +7,8 @@ host="$BUILD/bin/guest_host"
 export LD_BIND_NOW=1
 head -c 4096 /dev/zero >data.bin
 echo done >just_done
-bad=0
 
-complain() {
-	echo "not ok: $*"
-	bad=1
-}
+. "$SOURCE/tests/complain.sh"
 
 # hooked NAME COMMAND...: under the hook, its traces in the folder NAME; output in NAME.out, exit status in $status
 hooked() {

@@ -5,12 +5,8 @@ set -eu
 . "$SOURCE/tests/preload.sh"
 host="$BUILD/bin/guest_host"
 head -c 4096 /dev/zero >data.bin
-bad=0
 
-complain() {
-	echo "not ok: $*"
-	bad=1
-}
+. "$SOURCE/tests/complain.sh"
 
 # hooked MODE SOURCE WHAT...: its traces in the folder traces, output in out, standard error in errors
 hooked() {

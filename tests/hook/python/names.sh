@@ -35,10 +35,7 @@ nameless() {
 	fi
 }
 
-fail() {
-	echo "not ok: $*"
-	exit 1
-}
+. "$SOURCE/tests/complain.sh"
 
 says_version='import ctypes; f = ctypes.pythonapi.Py_GetVersion; f.restype = ctypes.c_char_p; print(f().decode())'
 tried=0
