@@ -17,14 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CHECK(call) \
-	do { \
-		int status = (int)(call); \
-		if (status != 0) { \
-			printf("%s: %d\n", #call, status); \
-			exit(1); \
-		} \
-	} while (0)
+#include "called.h"
 
 #define SIDE 48
 #define THREADS 8

@@ -41,8 +41,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../called.h"
+
 #define EXPORTED __attribute__((visibility("default")))
-#define CHECK(call) check((int)(call), #call)
 #define WIDTH 64
 #define ROWS 32
 #define BLOCKS_MOST 32
@@ -107,12 +108,6 @@ static struct parameter {
 	char *data, *gradient, *mean, *running;
 } parameters[PARAMETERS_MOST];
 static char *copies[BLOCKS_MOST], *memory, *batch, *target;
-
-static void check(int error, const char *call)
-{
-	if (error)
-		errx(1, "%s: error %d", call, error);
-}
 
 /* Where the next call belongs. */
 static void belongs(const char *phase, int layer)

@@ -15,15 +15,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include "../called.h"
 #include "core/sg.h"
-
-#define CHECK(call) \
-	do { \
-		if ((call) != cudaSuccess) { \
-			fprintf(stderr, "bench_model_clock: %s failed\n", #call); \
-			exit(1); \
-		} \
-	} while (0)
 
 static struct sg_activity last;
 

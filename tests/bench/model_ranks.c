@@ -17,15 +17,10 @@
 #include <cuda_runtime_api.h>
 #include <nccl.h>
 
+#include "../called.h"
 #include "core/sg.h"
 
 #define ITERATIONS 21
-
-#define CHECK(call) \
-	do { \
-		if ((int)(call) != 0) \
-			errx(1, "%s:%d: %s failed", __FILE__, __LINE__, #call); \
-	} while (0)
 
 struct job {
 	int ranks, layers;

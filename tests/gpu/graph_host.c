@@ -10,15 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CHECK(call) \
-	do { \
-		int error_ = (int)(call); \
-\
-		if (error_ != 0) { \
-			fprintf(stderr, "line %d: %s: %d\n", __LINE__, #call, error_); \
-			exit(1); \
-		} \
-	} while (0)
+#include "../called.h"
 
 enum { N = 256 };
 

@@ -18,15 +18,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../called.h"
 #include "cupti_library.h"
 
 #define EXPORTED __attribute__((visibility("default")))
-#define CHECK(call) \
-	do { \
-		int status_ = (int)(call); \
-		if (status_ != 0) \
-			errx(1, "%s: %d", #call, status_); \
-	} while (0)
 
 #define PIECES 40
 #define THREADS 4

@@ -13,12 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define CHECK(call) \
-	do { \
-		int error_ = (int)(call); \
-		if (error_) \
-			errx(1, "%s: %d", #call, error_); \
-	} while (0)
+#include "../called.h"
+
 #define THREADS 3
 #define BYTES 4096
 

@@ -15,14 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHECK(call) check((int)(call), #call)
-#define BYTES 4096
+#include "../called.h"
 
-static void check(int error, const char *call)
-{
-	if (error)
-		errx(1, "%s: error %d", call, error);
-}
+#define BYTES 4096
 
 static void *memory, *other_memory;
 static cudaStream_t stream, side;

@@ -14,8 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../called.h"
+
 #define EXPORTED __attribute__((visibility("default")))
-#define CHECK(call) check((int)(call), #call)
 #define MANY 900 /* more than a thread's first piece of the trace has room for */
 
 void **__cudaRegisterFatBinary(void *image);
@@ -56,12 +57,6 @@ const size_t sg_twin_odd_args[] = {4, sizeof(struct odd), 8, 0};
 const size_t sg_twin_long_args[] = {sizeof(struct list), 8, 0};
 
 static char plain, odd, unknown, long_one; /* whose addresses are the kernels' */
-
-static void check(int error, const char *call)
-{
-	if (error)
-		errx(1, "%s: error %d", call, error);
-}
 
 static const char *device_memory(size_t byte_count)
 {

@@ -11,14 +11,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "../called.h"
+
 #define STEPS 14
 #define SIDE 1024 /* of weights and activations: 4 MB */
-
-#define CHECK(call) \
-	do { \
-		if ((int)(call) != 0) \
-			errx(1, "%s:%d: %s failed", __FILE__, __LINE__, #call); \
-	} while (0)
 
 struct rank {
 	int rank, world;
