@@ -164,90 +164,109 @@ cudaError_t cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle *pHandle
 
 /* ---- a function for each kind, and its parameters as the general ones ---- */
 
-#define BEHIND const cudaGraphNode_t *pDependencies, size_t numDependencies
+/* Parameters of a kind, to be filled; a conversion of NULL is NULL. */
+#define NODE(kind, ...) (&(struct cudaGraphNodeParams){.type = cudaGraphNodeType##kind, ##__VA_ARGS__})
 
-/* To add a node, to set what it does in its graph, and to change it where it is executable. */
-#define ADD(name, parameter, assignments) \
-	cudaError_t cudaGraphAdd##name##Node( \
-		cudaGraphNode_t *pGraphNode, cudaGraph_t graph, BEHIND, parameter) \
+static struct cudaGraphNodeParams *of_kernel(
+	struct cudaGraphNodeParams *all, const struct cudaKernelNodeParams *params)
+{
+	if (params == NULL)
+		return NULL;
+	all->kernel.func = params->func;
+	all->kernel.gridDim = params->gridDim;
+	all->kernel.blockDim = params->blockDim;
+	all->kernel.sharedMemBytes = params->sharedMemBytes;
+	all->kernel.kernelParams = params->kernelParams;
+	all->kernel.extra = params->extra;
+	return all;
+}
+
+static struct cudaGraphNodeParams *of_copy(
+	struct cudaGraphNodeParams *all, const struct cudaMemcpy3DParms *params)
+{
+	if (params == NULL)
+		return NULL;
+	all->memcpy.copyParams = *params;
+	return all;
+}
+
+static struct cudaGraphNodeParams *of_set(
+	struct cudaGraphNodeParams *all, const struct cudaMemsetParams *params)
+{
+	if (params == NULL)
+		return NULL;
+	all->memset.dst = params->dst;
+	all->memset.pitch = params->pitch;
+	all->memset.value = params->value;
+	all->memset.elementSize = params->elementSize;
+	all->memset.width = params->width;
+	all->memset.height = params->height;
+	return all;
+}
+
+static struct cudaGraphNodeParams *of_host(
+	struct cudaGraphNodeParams *all, const struct cudaHostNodeParams *params)
+{
+	if (params == NULL)
+		return NULL;
+	all->host.fn = params->fn;
+	all->host.userData = params->userData;
+	return all;
+}
+
+/*
+ * Rows to add a node, to set what it does in its graph, and to change it where it is executable: name, the
+ * parameter after those that all of them have, the parameters as the general ones.
+ */
+#define ADD(name, parameter, params) \
+	cudaError_t name(cudaGraphNode_t *pGraphNode, cudaGraph_t graph, \
+		const cudaGraphNode_t *pDependencies, size_t numDependencies, parameter) \
 	{ \
-		struct cudaGraphNodeParams all = {0}; \
 		SG_ENTER(cudaErrorMemoryAllocation); \
-		assignments; \
-		return sg_result(add(pGraphNode, graph, pDependencies, NULL, numDependencies, &all)); \
+		return sg_result(add(pGraphNode, graph, pDependencies, NULL, numDependencies, params)); \
 	}
-#define SET(function, parameter, assignments) \
-	cudaError_t cudaGraph##function(cudaGraphNode_t node, parameter) \
+#define SET(name, parameter, params) \
+	cudaError_t name(cudaGraphNode_t node, parameter) \
 	{ \
-		struct cudaGraphNodeParams all = {0}; \
 		SG_ENTER(cudaErrorInvalidValue); \
-		assignments; \
-		return sg_result(set(node, &all)); \
+		return sg_result(set(node, params)); \
 	}
-#define CHANGE(function, parameter, assignments) \
-	cudaError_t cudaGraphExec##function(cudaGraphExec_t hGraphExec, cudaGraphNode_t node, parameter) \
+#define CHANGE(name, parameter, params) \
+	cudaError_t name(cudaGraphExec_t hGraphExec, cudaGraphNode_t node, parameter) \
 	{ \
-		struct cudaGraphNodeParams all = {0}; \
 		SG_ENTER(cudaErrorInvalidValue); \
-		assignments; \
-		return sg_result(change(hGraphExec, node, &all)); \
+		return sg_result(change(hGraphExec, node, params)); \
 	}
-#define NODE(name, function, parameter, assignments) \
-	ADD(name, parameter, assignments) \
-	SET(name##Node##function, parameter, assignments) \
-	CHANGE(name##Node##function, parameter, assignments)
 
-#define OF_KERNEL \
-	if (pNodeParams == NULL) \
-		return sg_result(cudaErrorInvalidValue); \
-	all.type = cudaGraphNodeTypeKernel; \
-	all.kernel.func = pNodeParams->func; \
-	all.kernel.gridDim = pNodeParams->gridDim; \
-	all.kernel.blockDim = pNodeParams->blockDim; \
-	all.kernel.sharedMemBytes = pNodeParams->sharedMemBytes; \
-	all.kernel.kernelParams = pNodeParams->kernelParams; \
-	all.kernel.extra = pNodeParams->extra
-#define OF_COPY \
-	if (pCopyParams == NULL) \
-		return sg_result(cudaErrorInvalidValue); \
-	all.type = cudaGraphNodeTypeMemcpy; \
-	all.memcpy.copyParams = *pCopyParams
-#define OF_SET \
-	if (pMemsetParams == NULL) \
-		return sg_result(cudaErrorInvalidValue); \
-	all.type = cudaGraphNodeTypeMemset; \
-	all.memset.dst = pMemsetParams->dst; \
-	all.memset.pitch = pMemsetParams->pitch; \
-	all.memset.value = pMemsetParams->value; \
-	all.memset.elementSize = pMemsetParams->elementSize; \
-	all.memset.width = pMemsetParams->width; \
-	all.memset.height = pMemsetParams->height
-#define OF_HOST \
-	if (pNodeParams == NULL) \
-		return sg_result(cudaErrorInvalidValue); \
-	all.type = cudaGraphNodeTypeHost; \
-	all.host.fn = pNodeParams->fn; \
-	all.host.userData = pNodeParams->userData
-#define OF_GRAPH \
-	all.type = cudaGraphNodeTypeGraph; \
-	all.graph.graph = childGraph
-#define OF_RECORD \
-	all.type = cudaGraphNodeTypeEventRecord; \
-	all.eventRecord.event = event
-#define OF_WAIT \
-	all.type = cudaGraphNodeTypeWaitEvent; \
-	all.eventWait.event = event
-
-/* clang-format off */
-NODE(Kernel, SetParams, const struct cudaKernelNodeParams *pNodeParams, OF_KERNEL)
-NODE(Memcpy, SetParams, const struct cudaMemcpy3DParms *pCopyParams, OF_COPY)
-NODE(Memset, SetParams, const struct cudaMemsetParams *pMemsetParams, OF_SET)
-NODE(Host, SetParams, const struct cudaHostNodeParams *pNodeParams, OF_HOST)
-NODE(EventRecord, SetEvent, cudaEvent_t event, OF_RECORD)
-NODE(EventWait, SetEvent, cudaEvent_t event, OF_WAIT)
-ADD(ChildGraph, cudaGraph_t childGraph, OF_GRAPH)
-CHANGE(ChildGraphNodeSetParams, cudaGraph_t childGraph, OF_GRAPH)
-/* clang-format on */
+ADD(cudaGraphAddKernelNode, const struct cudaKernelNodeParams *pNodeParams,
+	of_kernel(NODE(Kernel), pNodeParams))
+SET(cudaGraphKernelNodeSetParams, const struct cudaKernelNodeParams *pNodeParams,
+	of_kernel(NODE(Kernel), pNodeParams))
+CHANGE(cudaGraphExecKernelNodeSetParams, const struct cudaKernelNodeParams *pNodeParams,
+	of_kernel(NODE(Kernel), pNodeParams))
+ADD(cudaGraphAddMemcpyNode, const struct cudaMemcpy3DParms *pCopyParams, of_copy(NODE(Memcpy), pCopyParams))
+SET(cudaGraphMemcpyNodeSetParams, const struct cudaMemcpy3DParms *pCopyParams,
+	of_copy(NODE(Memcpy), pCopyParams))
+CHANGE(cudaGraphExecMemcpyNodeSetParams, const struct cudaMemcpy3DParms *pCopyParams,
+	of_copy(NODE(Memcpy), pCopyParams))
+ADD(cudaGraphAddMemsetNode, const struct cudaMemsetParams *pMemsetParams, of_set(NODE(Memset), pMemsetParams))
+SET(cudaGraphMemsetNodeSetParams, const struct cudaMemsetParams *pMemsetParams,
+	of_set(NODE(Memset), pMemsetParams))
+CHANGE(cudaGraphExecMemsetNodeSetParams, const struct cudaMemsetParams *pMemsetParams,
+	of_set(NODE(Memset), pMemsetParams))
+ADD(cudaGraphAddHostNode, const struct cudaHostNodeParams *pNodeParams, of_host(NODE(Host), pNodeParams))
+SET(cudaGraphHostNodeSetParams, const struct cudaHostNodeParams *pNodeParams,
+	of_host(NODE(Host), pNodeParams))
+CHANGE(cudaGraphExecHostNodeSetParams, const struct cudaHostNodeParams *pNodeParams,
+	of_host(NODE(Host), pNodeParams))
+ADD(cudaGraphAddEventRecordNode, cudaEvent_t event, NODE(EventRecord, .eventRecord.event = event))
+SET(cudaGraphEventRecordNodeSetEvent, cudaEvent_t event, NODE(EventRecord, .eventRecord.event = event))
+CHANGE(cudaGraphExecEventRecordNodeSetEvent, cudaEvent_t event, NODE(EventRecord, .eventRecord.event = event))
+ADD(cudaGraphAddEventWaitNode, cudaEvent_t event, NODE(WaitEvent, .eventWait.event = event))
+SET(cudaGraphEventWaitNodeSetEvent, cudaEvent_t event, NODE(WaitEvent, .eventWait.event = event))
+CHANGE(cudaGraphExecEventWaitNodeSetEvent, cudaEvent_t event, NODE(WaitEvent, .eventWait.event = event))
+ADD(cudaGraphAddChildGraphNode, cudaGraph_t childGraph, NODE(Graph, .graph.graph = childGraph))
+CHANGE(cudaGraphExecChildGraphNodeSetParams, cudaGraph_t childGraph, NODE(Graph, .graph.graph = childGraph))
 
 cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
 	const cudaGraphNode_t *pDependencies, size_t numDependencies)
