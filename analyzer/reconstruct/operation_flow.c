@@ -146,30 +146,53 @@ static uint64_t channel_bytes(const struct timeline *timeline, const struct time
 	return 0;
 }
 
-/* The descriptor whose label is the pointer's without "_ptr". */
-static uint64_t descriptor_bytes(
+const char *flow_shaped_as(const char *operand)
+{
+	static const char *const known[][2] = {{"z", "y"}, {"b", "y"}, {"dy", "y"}, {"dx", "x"}, {"x", "dy"},
+		{"dq", "q"}, {"dk", "k"}, {"dv", "v"}, {"q", "dq"}};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (strcmp(known[i][0], operand) == 0)
+			return known[i][1];
+	return NULL;
+}
+
+/* Of the tensor or filter under a label; 0: there is none. */
+static uint64_t labelled_bytes(
 	const struct timeline *timeline, const struct timeline_operation *operation, const char *label)
 {
 	const struct timeline_function *function = &timeline->functions[operation->function];
-	size_t length = strlen(label);
-	uint64_t parameters = 0;
 
-	if (length > 4 && strcmp(label + length - 4, "_ptr") == 0)
-		length -= 4;
-	for (uint32_t i = 0; i < operation->value_count; i++) {
-		const struct timeline_label *other = &function->labels[i];
-
-		if (other->type != PM_VALUE_DESCRIPTOR)
-			continue;
-		if (strlen(other->name) == length && memcmp(other->name, label, length) == 0)
+	for (uint32_t i = 0; i < operation->value_count; i++)
+		if (function->labels[i].type == PM_VALUE_DESCRIPTOR &&
+			strcmp(function->labels[i].name, label) == 0)
 			return flow_descriptor_bytes(timeline, operation->values[i]);
-		if (strcmp(other->name, "params") == 0)
-			parameters = flow_descriptor_bytes(timeline, operation->values[i]);
-	}
-	if (!strstr(label, "scale") && !strstr(label, "bias"))
+	return 0;
+}
+
+/* By the descriptor whose label is the pointer's without "_ptr", or of an operand of the same shape, or of what the function goes through. */
+static uint64_t descriptor_bytes(
+	const struct timeline *timeline, const struct timeline_operation *operation, const char *label)
+{
+	const size_t length = strlen(label);
+	char operand[32];
+	uint64_t bytes;
+
+	if (length < 5 || length - 4 >= sizeof(operand) || strcmp(label + length - 4, "_ptr") != 0)
 		return 0;
+	memcpy(operand, label, length - 4);
+	operand[length - 4] = 0;
+	bytes = labelled_bytes(timeline, operation, operand);
+	if (!bytes && flow_shaped_as(operand))
+		bytes = labelled_bytes(timeline, operation, flow_shaped_as(operand));
+	if (bytes)
+		return bytes;
+	if (!strstr(label, "scale") && !strstr(label, "bias"))
+		return labelled_bytes(
+			timeline, operation, timeline->functions[operation->function].facts.shape);
 	/* Scale and bias of a normalisation share one descriptor. */
-	return parameters ? parameters : channel_bytes(timeline, operation);
+	bytes = labelled_bytes(timeline, operation, "params");
+	return bytes ? bytes : channel_bytes(timeline, operation);
 }
 
 struct numbers {

@@ -59,6 +59,9 @@ static inline bool flow_meets(const struct flow_access *a, const struct flow_acc
 /* Bytes from the first to the last element that a tensor or filter descriptor describes; 0: none. */
 uint64_t flow_descriptor_bytes(const struct timeline *timeline, uint64_t number);
 
+/* The operand whose shape another has that has no descriptor of its own: "x" for "dx"; NULL: none is known. */
+const char *flow_shaped_as(const char *operand);
+
 /*
  * How a product takes its operands: equal for calls that do it alike, in each iteration. A backward pass
  * reads weights the other way round.

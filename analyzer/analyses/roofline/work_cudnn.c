@@ -4,6 +4,7 @@
  */
 #include "work_take.h"
 
+#include "reconstruct/operation_flow.h"
 #include "trace/trace.h"
 
 #include <string.h>
@@ -17,19 +18,6 @@
 
 /* ---- bytes ---- */
 
-/* Shapes of operands that have no descriptor of their own. */
-static const char *const shaped_as[][2] = {
-	{"z", "y"},
-	{"b", "y"},
-	{"dy", "y"},
-	{"dx", "x"},
-	{"x", "dy"},
-	{"dq", "q"},
-	{"dk", "k"},
-	{"dv", "v"},
-	{"q", "dq"},
-};
-
 static double operand_bytes(const struct work_source *source, const char *label, size_t length)
 {
 	char name[32];
@@ -40,9 +28,8 @@ static double operand_bytes(const struct work_source *source, const char *label,
 	memcpy(name, label, length);
 	name[length] = 0;
 	bytes = work_tensor(source, name).bytes;
-	for (size_t i = 0; i < sizeof(shaped_as) / sizeof(*shaped_as) && bytes == 0; i++)
-		if (strcmp(shaped_as[i][0], name) == 0)
-			bytes = work_tensor(source, shaped_as[i][1]).bytes;
+	if (bytes == 0 && flow_shaped_as(name))
+		bytes = work_tensor(source, flow_shaped_as(name)).bytes;
 	return bytes;
 }
 
