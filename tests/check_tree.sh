@@ -30,6 +30,9 @@ nm -D --defined-only "$HOOK" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' 
 { "$BUILD/bin/pmrun" --hooks | awk '{ print $3 }' && printf '%s\n' pmhook_is_here pmhook_note InitializeInjectionNvtx2; } | sort >"$SCRATCH/table"
 diff "$SCRATCH/table" "$SCRATCH/exports" || complain "the exports are not the table"
 
+# What functions do is in their rows.
+python3 tests/check_names.py . "$SCRATCH/table" >"$SCRATCH/names" || complain "$(cat "$SCRATCH/names")"
+
 # libc alone at run time.
 if [ -z "$PM_SANITIZE" ]; then
 	needed=$(readelf -d "$HOOK" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | tr '\n' ' ')
