@@ -170,7 +170,8 @@ static uint64_t labelled_bytes(
 	return 0;
 }
 
-/* By the descriptor whose label is the pointer's without "_ptr", or of an operand of the same shape, or of what the function goes through. */
+/* By the descriptor whose label is the pointer's without "_ptr", or of an operand of the same shape, or of what
+ * the function goes through. */
 static uint64_t descriptor_bytes(
 	const struct timeline *timeline, const struct timeline_operation *operation, const char *label)
 {

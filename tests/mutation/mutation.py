@@ -141,4 +141,5 @@ def main():
     return share < how.least
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())
