@@ -16,7 +16,7 @@ uint64_t timeline_divide_most(const struct trace *trace)
 static bool is_divisible(
 	const struct timeline *timeline, const struct timeline_join *join, const struct timeline_call *call)
 {
-	if (call->interval_count == 0 || (call->flags & TIMELINE_FLAG_REPLAYED) ||
+	if ((call->flags & TIMELINE_FLAG_REPLAYED) ||
 		!timeline_is_launch(timeline_function(timeline, call)) ||
 		timeline_replay_of(&join->replays, call->operation - join->bases.operations))
 		return false;

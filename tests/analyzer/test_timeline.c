@@ -132,6 +132,7 @@ static void check_replay(void)
 	struct builder builder;
 
 	builder_init(&builder);
+	builder.header.losses[PM_LOSS_GRAPHS] = 1; /* of others */
 	for (uint32_t i = 0; i < 4; i++)
 		work[i] = builder_operation(&builder,
 			i ? 1 : builder_function(&builder, "cublas COMPUTE cublasSaxpy_v2 int:n"), 0,
@@ -189,6 +190,92 @@ static void check_replay(void)
 	CHECK(timeline_call(&timeline, 6).operation == timeline_call(&timeline, 1).operation &&
 			timeline_call(&timeline, 6).operation != timeline_call(&timeline, 7).operation,
 		"operations of the graph");
+	timeline_free(&timeline);
+}
+
+/* The device's part of a call: its number-th interval is of this operation. */
+static void add_interval(
+	struct builder *builder, const struct builder_record *call, uint32_t op, uint32_t number)
+{
+	struct builder_record record = *call;
+
+	record.kind = PM_RECORD_DEVICE;
+	record.flags = PM_FLAG_ACTIVITY;
+	record.op = op;
+	record.begin = call->begin + 100 * number;
+	record.end = record.begin + 10;
+	record.sequence = number;
+	builder_record(builder, 1, &record);
+}
+
+/*
+ * Launches of graphs of whose making nothing is known: kernels that ran become calls after the launch, in
+ * order of begin. One that is told of its own work, a launch without work, and a call that is no launch stay
+ * whole; what is noted of later calls goes with them. Without losses of graphs nothing is divided.
+ */
+static void check_divided(bool is_lost)
+{
+	static const uint32_t operations[] = {
+		1, 2, 3, 1, 4, 1}; /* launch, its nodes, launch that tells, copy, launch */
+	struct timeline timeline;
+	struct builder builder;
+	uint32_t ops[5], launch, queue;
+	const uint32_t divided = is_lost ? 2 : 0;
+
+	builder_init(&builder);
+	builder.header.losses[PM_LOSS_GRAPHS] = is_lost;
+	launch = builder_function(&builder, "cudart GRAPH cudaGraphLaunch int:x");
+	ops[1] = builder_operation(&builder, launch, 0, (const uint64_t[]){1});
+	ops[2] = builder_operation(
+		&builder, builder_function(&builder, "cupti LAUNCH kernel int:x"), 0, (const uint64_t[]){2});
+	ops[3] = builder_operation(&builder, 2, 0, (const uint64_t[]){3});
+	ops[4] = builder_operation(&builder,
+		builder_function(&builder, "cudart COPY cudaMemcpyAsync bytes:bytes direction:dir"), 0,
+		(const uint64_t[]){64, 3});
+	queue = builder_queue(&builder, 0, 1);
+	for (uint32_t i = 0; i < 4; i++) {
+		struct builder_record record = {.begin = 1000 + i * 1000,
+			.end = 1450 + i * 1000,
+			.op = i == 2 ? ops[4] : ops[1],
+			.correlation = i + 1,
+			.queue = (uint16_t)queue,
+			.kind = PM_RECORD_CALL,
+			.sequence = i == 3 ? 7 : 0};
+
+		builder_record(&builder, 1, &record);
+		if (i == 0) {
+			add_interval(&builder, &record, ops[3], 2);
+			add_interval(&builder, &record, ops[2], 1);
+		} else if (i == 1) {
+			add_interval(&builder, &record, ops[1], 1);
+			add_interval(&builder, &record, ops[2], 2);
+		} else if (i == 2) {
+			add_interval(&builder, &record, ops[2], 1);
+		}
+	}
+	timeline_init(&timeline);
+	add(&timeline, &builder, "t");
+	timeline_settle(&timeline);
+	CHECK(timeline.call_count == 4 + divided && timeline.processes[0].call_count == timeline.call_count,
+		"%zu calls", timeline.call_count);
+	CHECK(timeline_more(&timeline, 3 + divided) && timeline_more(&timeline, 3 + divided)->sequence == 7,
+		"what is noted of the last call");
+	for (uint32_t i = 0; is_lost && i < timeline.call_count; i++) {
+		const struct timeline_call *call = TIMELINE_CALL(&timeline, i);
+		const bool node = i == 1 || i == 2;
+		const uint32_t counts[] = {0, 1, 1, 2, 1, 0};
+
+		CHECK(call->flags == (i == 0        ? TIMELINE_FLAG_DIVIDED
+					     : node ? TIMELINE_FLAG_REPLAYED
+						    : 0),
+			"call %u: flags %u", i, call->flags);
+		CHECK(call->interval_count == counts[i], "call %u has %u intervals", i, call->interval_count);
+		CHECK(call->operation == timeline.processes[0].first_operation + ops[operations[i]],
+			"call %u: operation %u", i, call->operation);
+		CHECK(!node || timeline_interval(&timeline, call->interval).begin_ns ==
+					1000 + 100 * (int64_t)i,
+			"node %u is not in order", i);
+	}
 	timeline_free(&timeline);
 }
 
@@ -550,6 +637,8 @@ int main(void)
 	check_device(5000, 150);
 	check_group();
 	check_replay();
+	check_divided(true);
+	check_divided(false);
 	check_merge();
 	check_files();
 	check_left_cupti(false);
