@@ -93,8 +93,7 @@ bool iteration_cut_programs(struct iteration_finder *finder)
 	if (!xla)
 		return false;
 	list_runs(finder, xla, &runs);
-	if (runs.count >= LEAST_RUNS)
-		cut(finder, &runs);
+	cut(finder, &runs);
 	free(runs.items);
 	free(runs.programs);
 	if (finder->piece_count >= LEAST_RUNS)

@@ -1,10 +1,11 @@
 /*
- * What PyTorch and XLA say of calls, from ranges and programs alone: which operator made a node, whose parameter's gradient one puts down,
- * what the engine does behind a node, recomputation, the optimizer's step, what records no gradients; and ranges that
- * break off.
+ * What PyTorch and XLA say of calls, from ranges and programs alone: which operator made a node, whose
+ * parameter's gradient one puts down, what the engine does behind a node, recomputation, the optimizer's
+ * step, what records no gradients; and ranges that break off.
  */
 #include "check.h"
 #include "framework/framework.h"
+#include "reconstruct/analysis.h"
 #include "timeline/timeline_read.h"
 #include "trace_builder.h"
 
@@ -30,7 +31,8 @@ static uint32_t node(struct program *p, const char *name)
 	return builder_range(&p->builder, PM_RANGE_NODE, name, NULL, NULL);
 }
 
-static void enter(struct program *p, uint32_t thread, uint32_t range, uint32_t sequence, uint16_t framework_thread)
+static void enter(
+	struct program *p, uint32_t thread, uint32_t range, uint32_t sequence, uint16_t framework_thread)
 {
 	builder_in_range(&p->builder, thread, p->now += 10, range, sequence, framework_thread);
 }
@@ -44,13 +46,15 @@ static void leave(struct program *p, uint32_t thread)
 static uint32_t launch(struct program *p, uint32_t thread)
 {
 	p->now += 10;
-	builder_call(&p->builder, thread, p->now, p->now + 5, p->launch, p->queue, 0, p->now + 20, p->now + 30);
+	builder_call(
+		&p->builder, thread, p->now, p->now + 5, p->launch, p->queue, 0, p->now + 20, p->now + 30);
 	p->now += 40;
 	return p->call_count++;
 }
 
 /* An operator that launches once. */
-static uint32_t run(struct program *p, uint32_t thread, uint32_t range, uint32_t sequence, uint16_t framework_thread)
+static uint32_t run(
+	struct program *p, uint32_t thread, uint32_t range, uint32_t sequence, uint16_t framework_thread)
 {
 	uint32_t call;
 
@@ -60,7 +64,8 @@ static uint32_t run(struct program *p, uint32_t thread, uint32_t range, uint32_t
 	return call;
 }
 
-/* The engine evaluates a node: one launch in it, and one behind it, which is the call after the one that is answered. */
+/* The engine evaluates a node: one launch in it, and one behind it, which is the call after the one that is
+ * answered. */
 static uint32_t evaluate(struct program *p, uint32_t outer, uint32_t inner, uint32_t sequence)
 {
 	uint32_t call;
@@ -78,20 +83,22 @@ static void begin(struct program *p)
 	builder_init(&p->builder);
 	p->builder.header.version = PM_VERSION_WHOLE;
 	p->now = 100000;
-	p->launch = builder_operation(&p->builder, builder_function(&p->builder, "cudart LAUNCH cudaLaunchKernel int:x"), 0,
+	p->launch = builder_operation(&p->builder,
+		builder_function(&p->builder, "cudart LAUNCH cudaLaunchKernel int:x"), 0,
 		(const uint64_t[]){1});
 	p->queue = builder_queue(&p->builder, 0, 0);
 	builder_range_window(&p->builder, true, p->now);
 }
 
-static void check_word(struct framework *framework, uint32_t call, enum framework_place place, const char *module,
-	const char *what)
+static void check_word(struct framework *framework, uint32_t call, enum framework_place place,
+	const char *module, const char *what)
 {
 	const struct framework_word word = framework_word(framework, call);
 
 	CHECK(word.place == place, "%s: place %d, expected %d", what, (int)word.place, (int)place);
-	CHECK(module ? word.module && strcmp(word.module, module) == 0 : !word.module, "%s: of module %s, expected %s",
-		what, word.module ? word.module : "none", module ? module : "none");
+	CHECK(module ? word.module && strcmp(word.module, module) == 0 : !word.module,
+		"%s: of module %s, expected %s", what, word.module ? word.module : "none",
+		module ? module : "none");
 }
 
 /* One step of two layers with an activation between. */
@@ -100,7 +107,8 @@ static void check_step(void)
 	struct program p;
 	struct timeline timeline;
 	struct framework *framework;
-	uint32_t linear_0, relu, linear_2, arange, loss, ones, back_2, gradient, back_1, clip, step, engine, outside;
+	uint32_t linear_0, relu, linear_2, arange, loss, ones, back_2, gradient, back_1, clip, step, engine,
+		outside;
 
 	begin(&p);
 	engine = operator(&p, "autograd::engine::evaluate_function: AddmmBackward0", NULL);
@@ -115,7 +123,9 @@ static void check_step(void)
 	gradient = evaluate(&p, engine, node(&p, "torch::autograd::AccumulateGrad"), NONE);
 	back_1 = evaluate(&p, engine, node(&p, "ReluBackward0"), 6);
 	clip = run(&p, MAIN, operator(&p, "aten::_foreach_norm", NULL), NONE, 1);
-	enter(&p, MAIN, builder_range(&p.builder, PM_RANGE_USER, "Optimizer.step#SGD.step", NULL, "train (train.py:9)"),
+	enter(&p, MAIN,
+		builder_range(
+			&p.builder, PM_RANGE_USER, "Optimizer.step#SGD.step", NULL, "train (train.py:9)"),
 		NONE, 1);
 	step = run(&p, MAIN, operator(&p, "aten::_foreach_add_", NULL), NONE, 1);
 	leave(&p, MAIN);
@@ -136,9 +146,12 @@ static void check_step(void)
 	check_word(framework, clip, FRAMEWORK_NO_GRADIENTS, NULL, "clipping");
 	check_word(framework, step, FRAMEWORK_UPDATE, NULL, "step");
 	check_word(framework, outside, FRAMEWORK_SILENT, NULL, "outside");
-	CHECK(framework_word(framework, linear_2).owns && !framework_word(framework, relu).owns, "which modules own parameters");
-	CHECK(framework_word(framework, arange).creates && framework_word(framework, step).in_place, "kinds of operators");
-	CHECK(framework_was_asked(framework, 100000, 200000) && !framework_was_asked(framework, 0, 200000), "when asked");
+	CHECK(framework_word(framework, linear_2).owns && !framework_word(framework, relu).owns,
+		"which modules own parameters");
+	CHECK(framework_word(framework, arange).creates && framework_word(framework, step).in_place,
+		"kinds of operators");
+	CHECK(framework_was_asked(framework, 100000, 200000) && !framework_was_asked(framework, 0, 200000),
+		"when asked");
 	framework_free(framework);
 	timeline_free(&timeline);
 }
@@ -193,8 +206,8 @@ static void check_again(void)
 	timeline_free(&timeline);
 }
 
-/* An end without a begin closes nothing; a begin without an end is open to the end of the data, and no call before it
- * is in it. */
+/* An end without a begin closes nothing; a begin without an end is open to the end of the data, and no call
+ * before it is in it. */
 static void check_broken(void)
 {
 	struct program p;
@@ -211,10 +224,13 @@ static void check_broken(void)
 	builder_timeline(&p.builder, &timeline);
 	process = &timeline.processes[0];
 	CHECK(process->range_count == 1, "%u ranges", process->range_count);
-	CHECK(timeline_range_at(&timeline, process, MAIN, timeline_call(&timeline, before).begin_ns) == TIMELINE_NO_RANGE,
+	CHECK(timeline_range_at(&timeline, process, MAIN, timeline_call(&timeline, before).begin_ns) ==
+			TIMELINE_NO_RANGE,
 		"in a range before it begins");
-	CHECK(timeline_range_at(&timeline, process, MAIN, timeline_call(&timeline, within).begin_ns) == 0, "not in it");
-	CHECK(timeline_range_at(&timeline, process, ENGINE, timeline_call(&timeline, within).begin_ns) == TIMELINE_NO_RANGE,
+	CHECK(timeline_range_at(&timeline, process, MAIN, timeline_call(&timeline, within).begin_ns) == 0,
+		"not in it");
+	CHECK(timeline_range_at(&timeline, process, ENGINE, timeline_call(&timeline, within).begin_ns) ==
+			TIMELINE_NO_RANGE,
 		"in another thread's");
 	timeline_free(&timeline);
 }
@@ -227,9 +243,10 @@ struct instruction {
 	uint64_t operands[3]; /* ids, which are places in the list from 1 on; 0: no more */
 };
 
-static void add_instruction(struct program *p, uint64_t id, const struct instruction *i, bool is_root)
+static void add_instruction(
+	struct program *p, uint32_t module, uint64_t id, const struct instruction *i, bool is_root)
 {
-	struct pm_entry_hlo_instruction fixed = {.module = 1,
+	struct pm_entry_hlo_instruction fixed = {.module = module,
 		.flags = is_root ? PM_HLO_ROOT : 0,
 		.computation = 1,
 		.id = id,
@@ -259,19 +276,23 @@ static const struct instruction step[] = {
 };
 #define STEP_COUNT (sizeof(step) / sizeof(*step))
 
-/* Program 3, of one computation. */
-static void add_step(struct program *p)
+/* A program of one computation. */
+static void add_program(
+	struct program *p, uint32_t number, uint64_t program, const struct instruction *rows, uint32_t count)
 {
-	struct pm_entry_hlo_module module = {.number = 1, .program = 3, .entry = 1, .alias_count = 1};
-	struct pm_entry_hlo_schedule schedule = {.module = 1, .computation = 1, .instruction_count = STEP_COUNT};
+	struct pm_entry_hlo_module module = {
+		.number = number, .program = program, .entry = 1, .alias_count = 1};
+	struct pm_entry_hlo_schedule schedule = {
+		.module = number, .computation = 1, .instruction_count = count};
 	uint64_t order[STEP_COUNT];
 	const uint32_t alias = 0;
 
-	for (uint64_t i = 0; i < STEP_COUNT; i++) {
+	for (uint64_t i = 0; i < count; i++) {
 		order[i] = i + 1;
-		add_instruction(p, i + 1, &step[i], i == STEP_COUNT - 1);
+		add_instruction(p, number, i + 1, &rows[i], i == count - 1);
 	}
-	builder_entry(&p->builder, PM_ENTRY_HLO_SCHEDULE, &schedule, sizeof(schedule), order, sizeof(order));
+	builder_entry(&p->builder, PM_ENTRY_HLO_SCHEDULE, &schedule, sizeof(schedule), order,
+		count * sizeof(*order));
 	module.name = builder_string(&p->builder, "jit_step");
 	builder_entry(&p->builder, PM_ENTRY_HLO_MODULE, &module, sizeof(module), &alias, sizeof(alias));
 }
@@ -281,7 +302,8 @@ static uint32_t nvtx(struct program *p, const char *text)
 	return builder_range(&p->builder, PM_RANGE_NVTX, text, NULL, NULL);
 }
 
-/* A launch is of the instruction around it, within a run of its program alone; what has no instruction is silent. */
+/* A launch is of the instruction around it, within a run of its program alone; what has no instruction is
+ * silent. */
 static void check_xla(void)
 {
 	struct program p;
@@ -290,7 +312,7 @@ static void check_xla(void)
 	uint32_t forward, backward, update, unknown, other, outside;
 
 	begin(&p);
-	add_step(&p);
+	add_program(&p, 1, 3, step, STEP_COUNT);
 	enter(&p, MAIN, nvtx(&p, "XlaModule:#hlo_module=jit_step,program_id=3#"), NONE, 0);
 	forward = run(&p, MAIN, nvtx(&p, "Thunk:#hlo_op=dot.1#"), NONE, 0);
 	backward = run(&p, MAIN, nvtx(&p, "Thunk:#hlo_op=dot.2#"), NONE, 0);
@@ -316,8 +338,81 @@ static void check_xla(void)
 	timeline_free(&timeline);
 }
 
-/* TensorFlow's operations, as its executor pushes them: in functions, a loop and a replica, with a layer in a layer, an
- * optimizer, and a metric that writes variables too. */
+/* A loss alone, and no update. */
+static const struct instruction evaluation[] = {
+	{"p", "parameter", "p['params']['fc1']['kernel']", 0, {0}},
+	{"x", "parameter", "x", 1, {0}},
+	{"dot.1", "custom-call", "jit(eval)/Net/fc1/dot_general", 0, {2, 1}},
+	{"loss.1", "reduce", "jit(eval)/reduce_sum", 0, {3}},
+	{"root", "tuple", "", 0, {4, 4}},
+};
+
+static void run_program(struct program *p, char program)
+{
+	static const char *const instructions[] = {
+		"Thunk:#hlo_op=dot.1#", "Thunk:#hlo_op=dot.2#", "Thunk:#hlo_op=sgd.1#"};
+	const bool steps = program != 'e';
+	const uint32_t launch_of_d = p->launch;
+
+	p->launch += program == 'g'; /* another network's */
+
+	enter(p, MAIN,
+		nvtx(p, program == 'd'   ? "XlaModule:#hlo_module=jit_step,program_id=3#"
+			: program == 'g' ? "XlaModule:#hlo_module=jit_step,program_id=5#"
+					 : "XlaModule:#hlo_module=jit_eval,program_id=7#"),
+		NONE, 0);
+	for (size_t i = 0; i < (steps ? 3 : 1); i++)
+		run(p, MAIN, nvtx(p, instructions[i]), NONE, 0);
+	leave(p, MAIN);
+	p->launch = launch_of_d;
+}
+
+/* A program's runs: d and g step, e does not, and a dot is a launch outside of all. calls: of each iteration;
+ * "": there are none by what XLA says. */
+static void check_runs(const char *runs, const char *calls)
+{
+	struct program p;
+	struct timeline timeline;
+	struct analysis analysis;
+	const struct iteration_list *list;
+
+	begin(&p);
+	add_program(&p, 1, 3, step, STEP_COUNT);
+	add_program(&p, 2, 5, step, STEP_COUNT);
+	builder_operation(&p.builder, builder_function(&p.builder, "cublas COMPUTE cublasGemmEx int:m"), 0,
+		(const uint64_t[]){2});
+	add_program(&p, 3, 7, evaluation, sizeof(evaluation) / sizeof(*evaluation));
+	for (const char *run = runs; *run; run++)
+		if (*run == '.')
+			launch(&p, MAIN);
+		else
+			run_program(&p, *run);
+	builder_timeline(&p.builder, &timeline);
+	analysis_init(&analysis, &timeline, 1);
+	list = &analysis.workers[0].iterations;
+	CHECK((list->source == ITERATION_BY_OPTIMIZER) == (*calls != 0), "%s: source %d", runs,
+		(int)list->source);
+	CHECK(!*calls || list->count == strlen(calls), "%s: %zu iterations, expected %zu", runs, list->count,
+		strlen(calls));
+	for (size_t i = 0; *calls && i < list->count; i++)
+		CHECK(list->items[i].call_end - list->items[i].first_call == (size_t)(calls[i] - '0'),
+			"%s: iteration %zu has %zu calls", runs, i,
+			list->items[i].call_end - list->items[i].first_call);
+	analysis_free(&analysis);
+}
+
+static void check_iterations(void)
+{
+	check_runs("dddd", "3333");
+	check_runs(".d.d.d.d", "4444");    /* what is before a run is of it */
+	check_runs("dgdgdgdg", "6666");    /* the first of two leads */
+	check_runs("gddgddgdd", "363633"); /* the one that runs more often */
+	check_runs("deedeedee", "355");    /* one that is no step does not */
+	check_runs("d", "");
+}
+
+/* TensorFlow's operations, as its executor pushes them: in functions, a loop and a replica, with a layer in a
+ * layer, an optimizer, and a metric that writes variables too. */
 static void check_tensorflow(void)
 {
 #define CALLED "StatefulPartitionedCall/while/body/_12/"
@@ -372,6 +467,7 @@ int main(void)
 	check_step();
 	check_inference();
 	check_xla();
+	check_iterations();
 	check_tensorflow();
 	check_again();
 	check_broken();
