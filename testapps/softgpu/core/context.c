@@ -129,3 +129,15 @@ void sg_context_close(struct sg_context *context)
 		sg_context_pop();
 	sg_pool_put(&sg_contexts, context);
 }
+
+void *sg_context_of_thread(void)
+{
+	return sg_context_current();
+}
+
+int sg_context_device(const void *context)
+{
+	const struct sg_context *found = sg_pool_check(&sg_contexts, context);
+
+	return found != NULL ? found->device : -1;
+}

@@ -435,6 +435,13 @@ out:
 	return error;
 }
 
+uint32_t sg_graph_number(const void *graph)
+{
+	const struct sg_graph *found = sg_pool_check(&sg_graphs, graph);
+
+	return found != NULL ? found->number : 0;
+}
+
 uint64_t sg_graph_node_number(cudaGraphNode_t node)
 {
 	return node != NULL ? ((const struct sg_node *)(const void *)node)->number : 0;

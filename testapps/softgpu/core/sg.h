@@ -345,9 +345,14 @@ void sg_watch(const struct sg_watcher *watcher);
 /* The watcher's now_ns is another clock from now on, maybe one that does not count nanoseconds. */
 void sg_watch_clock(void);
 
-/* Numbers that tell streams and nodes of graphs apart; 0 for what is none. */
+/* Numbers that tell streams, graphs (instantiated or not) and their nodes apart; 0 for what is none. */
 uint32_t sg_stream_number(cudaStream_t stream);
+uint32_t sg_graph_number(const void *graph);
 uint64_t sg_graph_node_number(cudaGraphNode_t node);
+
+/* The calling thread's current context, as the driver's handle, NULL: it has none; and the device of one, -1: it is none. */
+void *sg_context_of_thread(void);
+int sg_context_device(const void *context);
 
 /*
  * What is known of device memory (known.c). Who writes into it on a worker says so; who would have written

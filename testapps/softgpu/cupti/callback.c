@@ -131,6 +131,19 @@ struct cupti_numbers cupti_numbers_of(const char *call)
 	return last_numbers;
 }
 
+const char *cupti_call_name(CUpti_CallbackDomain domain, CUpti_CallbackId cbid)
+{
+	int driver = domain == CUPTI_CB_DOMAIN_DRIVER_API;
+
+	if (cbid == 0 || (!driver && domain != CUPTI_CB_DOMAIN_RUNTIME_API))
+		return NULL;
+	for (size_t i = 0; i < sizeof(call_numbers) / sizeof(call_numbers[0]); i++) {
+		if (call_numbers[i].cbid == cbid && is_driver_call(call_numbers[i].name) == driver)
+			return call_numbers[i].name;
+	}
+	return NULL;
+}
+
 /* ---- callbacks ---- */
 
 void cupti_callbacks_to(CUpti_CallbackFunc callback, void *userdata)
@@ -158,11 +171,16 @@ int cupti_has_callbacks(void)
 static void call_back(CUpti_CallbackDomain domain, CUpti_CallbackId cbid, CUpti_ApiCallbackSite site,
 	const struct sg_call_seen *call)
 {
+	/* parameters are not known here: who looks at some, as at a copy's size, finds zeros */
+	static const uint64_t no_parameters[32];
 	CUpti_CallbackFunc callback = atomic_load(&function);
+	CUcontext context = sg_context_of_thread();
 	uint64_t data_of_both = 0;
 	CUpti_CallbackData data = {.callbackSite = site,
 		.functionName = call->name,
-		.contextUid = 1,
+		.functionParams = no_parameters,
+		.context = context,
+		.contextUid = context != NULL ? CUPTI_CONTEXT + (uint32_t)sg_context_device(context) : 0,
 		.correlationData = &data_of_both,
 		.correlationId = call->correlation};
 
@@ -187,8 +205,6 @@ void cupti_entered(const struct sg_call_seen *call)
 }
 
 /* Of contexts, streams and modules nobody is called: what tools do there, softgpu has no use for. */
-#define NOT_SUPPORTED ((CUptiResult)27)
-
 static CUptiResult usable(CUpti_SubscriberHandle subscriber, CUpti_CallbackDomain domain)
 {
 	if (!cupti_is_subscriber(subscriber))
@@ -196,7 +212,7 @@ static CUptiResult usable(CUpti_SubscriberHandle subscriber, CUpti_CallbackDomai
 	return domain == CUPTI_CB_DOMAIN_RESOURCE || domain == CUPTI_CB_DOMAIN_DRIVER_API ||
 			       domain == CUPTI_CB_DOMAIN_RUNTIME_API
 		       ? CUPTI_SUCCESS
-		       : NOT_SUPPORTED;
+		       : CUPTI_NOT_SUPPORTED;
 }
 
 static void enable_one(uint32_t enable, CUpti_CallbackDomain domain, CUpti_CallbackId callback)

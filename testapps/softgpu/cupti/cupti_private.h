@@ -7,6 +7,7 @@
 #include "core/sg.h"
 
 #define CUPTI_NUMBERS 1024    /* the calls' are below it */
+#define CUPTI_CONTEXT 1       /* the number of the first device's */
 #define CUPTI_STREAM_OFFSET 6 /* the first stream of the vendor's has number 7 */
 
 /* The time of records: CLOCK_REALTIME as the vendor's, or what the application's function says, in
@@ -31,6 +32,12 @@ struct cupti_numbers {
 	CUpti_CallbackId runtime, driver;
 };
 struct cupti_numbers cupti_numbers_of(const char *call);
+
+/* The call of a number; NULL: none is known. Any thread. */
+const char *cupti_call_name(CUpti_CallbackDomain domain, CUpti_CallbackId cbid);
+
+/* softgpu's own header has not all of the vendor's results. */
+#define CUPTI_NOT_SUPPORTED ((CUptiResult)27)
 
 /* The subscriber's callbacks (callback.c): where they go; nowhere; whether any is enabled; a call is entered.
  */

@@ -13,8 +13,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define CONTEXT 1
-
 static uint32_t process_id;
 static _Atomic uint64_t activity_count, call_count, external_count;
 
@@ -75,7 +73,7 @@ static void add_kernel(const struct sg_activity *a)
 	r.start = a->begin_ns;
 	r.end = r.completed = a->end_ns;
 	r.deviceId = (uint32_t)a->device;
-	r.contextId = CONTEXT + (uint32_t)a->device;
+	r.contextId = CUPTI_CONTEXT + (uint32_t)a->device;
 	r.streamId = a->stream + CUPTI_STREAM_OFFSET;
 	r.gridX = (int32_t)a->grid[0];
 	r.gridY = (int32_t)a->grid[1];
@@ -112,7 +110,7 @@ static void add_copy(const struct sg_activity *a)
 	r.start = a->begin_ns;
 	r.end = a->end_ns;
 	r.deviceId = (uint32_t)a->device;
-	r.contextId = CONTEXT + (uint32_t)a->device;
+	r.contextId = CUPTI_CONTEXT + (uint32_t)a->device;
 	r.streamId = a->stream + CUPTI_STREAM_OFFSET;
 	r.correlationId = a->correlation;
 	r.graphNodeId = a->graph_node;
@@ -134,7 +132,7 @@ static void add_peer_copy(const struct sg_activity *a)
 	r.start = a->begin_ns;
 	r.end = a->end_ns;
 	r.deviceId = (uint32_t)a->device;
-	r.contextId = CONTEXT + (uint32_t)a->device;
+	r.contextId = CUPTI_CONTEXT + (uint32_t)a->device;
 	r.streamId = a->stream + CUPTI_STREAM_OFFSET;
 	r.correlationId = a->correlation;
 	r.graphNodeId = a->graph_node;
@@ -154,7 +152,7 @@ static void add_set(const struct sg_activity *a)
 	r.start = a->begin_ns;
 	r.end = a->end_ns;
 	r.deviceId = (uint32_t)a->device;
-	r.contextId = CONTEXT + (uint32_t)a->device;
+	r.contextId = CUPTI_CONTEXT + (uint32_t)a->device;
 	r.streamId = a->stream + CUPTI_STREAM_OFFSET;
 	r.correlationId = a->correlation;
 	r.graphNodeId = a->graph_node;
