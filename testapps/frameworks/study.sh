@@ -49,7 +49,7 @@ train() {
 	common="$2 --batch $batch --steps $steps"
 	# shellcheck disable=SC2086
 	case $1 in
-	c) record "study.c.$2.$3" -- "$bin/train_$2" --batch "$batch" --iterations "$steps" --gpus "$3" --optimizer sgd --momentum 0.9 --print 0 ;;
+	c) record "study.c.$2.$3" -- "$bin/train_$2" --batch "$batch" --iterations "$steps" --gpus "$3" --optimizer sgd --lr 0.01 --momentum 0.9 --print 0 ;;
 	pytorch) record "study.pytorch.$2.$3" -n "$3" -- "$PYTORCH" "$here/train_pytorch.py" $common ;;
 	jax) record "study.jax.$2.$3" -- "$JAX" "$here/train_jax.py" $common --gpus "$3" ;;
 	tensorflow) record "study.tensorflow.$2.$3" -- "$TENSORFLOW" "$here/train_tensorflow.py" $common --gpus "$3" ;;

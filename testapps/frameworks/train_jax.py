@@ -46,7 +46,7 @@ def main():
     options = settings.options()
     x, y = settings.images(options.data)
     model = NETS[options.net]
-    optimizer = optax.sgd(0.05, momentum=0.9)
+    optimizer = optax.sgd(settings.LEARNING_RATE, momentum=0.9)
     mesh = Mesh(jax.devices()[:options.gpus], ("data",))
     everywhere, divided = NamedSharding(mesh, PartitionSpec()), NamedSharding(mesh, PartitionSpec("data"))
 

@@ -60,7 +60,7 @@ def main():
     settings.check(options.net, sum(p.numel() for p in model.parameters()))
     if ranks > 1:
         model = nn.parallel.DistributedDataParallel(model)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+    optimizer = torch.optim.SGD(model.parameters(), lr=settings.LEARNING_RATE, momentum=0.9)
     forever = itertools.chain.from_iterable(itertools.repeat(loader))
     for step, (image, label) in enumerate(itertools.islice(forever, options.steps)):
         image, label = image.to(device, non_blocking=True), label.to(device, non_blocking=True)

@@ -46,7 +46,7 @@ def main():
     with strategy.scope():
         model = tf.keras.Sequential([tf.keras.Input((28, 28, 1)), *NETS[options.net]()])
         model.compile(
-            optimizer=tf.keras.optimizers.SGD(0.05, momentum=0.9), jit_compile=options.xla,
+            optimizer=tf.keras.optimizers.SGD(settings.LEARNING_RATE, momentum=0.9), jit_compile=options.xla,
             loss="mse" if options.net == "autoencoder" else tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True))
     settings.check(options.net, model.count_params())
     model.fit(data, steps_per_epoch=options.steps, epochs=1, verbose=0, callbacks=[Print()])
