@@ -5,7 +5,8 @@
  * Limits that only bound work or memory, or keep a damaged file harmless, stay in their files: an answer does not
  * depend on them.
  *
- * In a build with PM_MUTATION they are variables: see mutation.h.
+ * In a build with PM_MUTATION they are variables: see mutation.h. How far each may move before an answer changes is measured by
+ * tests/mutation/room.py, and kept in room.txt beside it.
  */
 #ifndef TIMELINE_CONSTANTS_H
 #define TIMELINE_CONSTANTS_H
