@@ -107,6 +107,15 @@ cudnnStatus_t cudnnSetConvolutionMathType(cudnnConvolutionDescriptor_t convDesc,
 	return CUDNN_STATUS_SUCCESS;
 }
 
+cudnnStatus_t cudnnGetConvolutionMathType(cudnnConvolutionDescriptor_t convDesc, cudnnMathType_t *mathType)
+{
+	SG_ENTER();
+	if (convDesc == NULL || mathType == NULL)
+		return CUDNN_STATUS_BAD_PARAM;
+	*mathType = convDesc->math;
+	return CUDNN_STATUS_SUCCESS;
+}
+
 cudnnStatus_t cudnnSetConvolutionReorderType(
 	cudnnConvolutionDescriptor_t convDesc, cudnnReorderType_t reorderType)
 {
