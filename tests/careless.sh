@@ -87,7 +87,7 @@ done <<'END'
 127 | cannot run 'h200': .*--softgpu=a100                      | pmrun --softgpu h200 true
 2 | PMHOOK_WINDWO.*PMHOOK_WINDOW                               | PMHOOK_WINDWO=1-2 pmrun true
 2 | PMHOOK_MODE: expected full.ring.count.off, found 'all'          | PMHOOK_MODE=all pmrun true
-2 | demo: the ranks and the GPUs are its own                   | pmrun -n 2 demo
+2 | demo: ranks and GPUs are fixed                              | pmrun -n 2 demo
 127 | cannot run 'demo': .*takes no option but --html          | pmrun demo --help
 2 | --json: the command comes before its options, as in pmanalyze report --json | pmanalyze --json report run
 2 | unknown option '--verson' .did you mean '--version'        | pmanalyze --verson

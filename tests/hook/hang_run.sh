@@ -44,7 +44,7 @@ done
 rm -rf id run said
 "$BUILD/bin/pmrun" -n 4 -o run --softgpu=a100 --hang-after 1 -- "$BUILD/bin/hang_host" input 2 23 2>said &
 pmrun=$!
-until grep -qs 'where all threads are' said; do
+until grep -qs 'stacks of all threads' said; do
 	kill -0 $pmrun || { complain "pmrun ended"; exit 1; }
 done
 kill -STOP $pmrun
