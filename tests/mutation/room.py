@@ -76,7 +76,7 @@ class Room:
         name, whole, value = constant
         low, below = self.one_side(name, whole, value, False)
         high, above = self.one_side(name, whole, value, True)
-        return f"{name:<26} {value:<8g} {low:<8.4g} {high:<8.4g} {below:<22} {above}"
+        return f"{name:<26} {value:<8.10g} {low:<8.10g} {high:<8.10g} {below:<22} {above}"
 
 
 def kept_lines():
