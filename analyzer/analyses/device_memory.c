@@ -10,7 +10,7 @@ struct account {
 	bool gave_back, reused;
 };
 
-static void take(
+static void device_memory_take(
 	struct account *account, const struct timeline *timeline, const struct timeline_operation *operation)
 {
 	const struct timeline_function *function = &timeline->functions[operation->function];
@@ -51,10 +51,12 @@ static double taken(const struct timeline *timeline, const struct timeline_proce
 	/* when those happened that a trace of constant size has dropped is not known */
 	for (uint32_t i = 0; process->gap.calls && i < process->operation_count; i++)
 		if (process->gap.calls[i])
-			take(&dropped, timeline, &timeline->operations[process->first_operation + i]);
+			device_memory_take(
+				&dropped, timeline, &timeline->operations[process->first_operation + i]);
 	for (size_t i = process->first_call; i < process->first_call + process->call_count; i++)
 		if (timeline_call(timeline, i).result == 0)
-			take(&account, timeline, &timeline->operations[timeline_call(timeline, i).operation]);
+			device_memory_take(&account, timeline,
+				&timeline->operations[timeline_call(timeline, i).operation]);
 	return account.reused || dropped.gave_back || dropped.bytes > 1 ? NAN : account.bytes;
 }
 

@@ -50,7 +50,7 @@ static double mean_of(const double *values, size_t count, size_t stride)
 
 /* Takes what is new of a column into the basis; whether anything is. Twice, since once leaves rounding errors
  * behind. */
-static bool take(struct work *w, const double *x, size_t column)
+static bool least_squares_take(struct work *w, const double *x, size_t column)
 {
 	double *next = w->basis + w->rank * w->rows, *r = w->triangle + column * w->count;
 	double greatest = 0, length;
@@ -122,7 +122,7 @@ size_t least_squares(
 	double *rest = arena_alloc(&arena, rows + 1, sizeof(*rest)), mean = mean_of(y, rows, 1);
 
 	for (size_t column = 0; column < count; column++)
-		take(&work, x, column);
+		least_squares_take(&work, x, column);
 	for (size_t k = 0; k < rows; k++)
 		rest[k] = y[k] - mean;
 	solve(&work, rest, coefficients);
@@ -257,9 +257,9 @@ void regression_fit(struct regression *result, const char *const *names, size_t 
 	}
 	work = begin_work(&result->arena, row_count, count);
 	for (size_t t = 0; t < count; t++)
-		result->terms[1 + t].state = take(&work, x, t)     ? REGRESSION_FITTED
-					     : work.lengths[t] > 0 ? REGRESSION_DEPENDENT
-								   : REGRESSION_CONSTANT;
+		result->terms[1 + t].state = least_squares_take(&work, x, t) ? REGRESSION_FITTED
+					     : work.lengths[t] > 0           ? REGRESSION_DEPENDENT
+									     : REGRESSION_CONSTANT;
 	y_mean = mean_of(y, row_count, 1);
 	estimate(result, &work, y, y_mean);
 	judge(result, &work, y, y_mean, confidence);

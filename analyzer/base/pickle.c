@@ -40,7 +40,7 @@ static bool fail(struct machine *machine, const char *wrong)
 }
 
 /* Little-endian number of some bytes at `next`, which moves past it. */
-static bool take(struct machine *machine, size_t bytes, uint64_t *value)
+static bool pickle_take(struct machine *machine, size_t bytes, uint64_t *value)
 {
 	*value = 0;
 	if ((size_t)(machine->end - machine->next) < bytes)
@@ -173,7 +173,7 @@ static bool push_text(struct machine *machine, size_t length_bytes)
 	char *text;
 	cJSON *value;
 
-	if (!take(machine, length_bytes, &length))
+	if (!pickle_take(machine, length_bytes, &length))
 		return false;
 	if (length > (uint64_t)(machine->end - machine->next))
 		return fail(machine, "the file ends within a text");
@@ -204,7 +204,7 @@ static bool push_integer(struct machine *machine, size_t bytes, bool is_signed)
 
 	if (bytes > 8)
 		return fail(machine, "a number is too large");
-	if (!take(machine, bytes, &value))
+	if (!pickle_take(machine, bytes, &value))
 		return false;
 	number = (int64_t)value;
 	if (is_signed && bytes && bytes < 8 && value >> (8 * bytes - 1))
@@ -216,7 +216,7 @@ static bool push_long(struct machine *machine)
 {
 	uint64_t bytes;
 
-	return take(machine, 1, &bytes) && push_integer(machine, bytes, true);
+	return pickle_take(machine, 1, &bytes) && push_integer(machine, bytes, true);
 }
 
 static bool push_double(struct machine *machine)
@@ -224,7 +224,7 @@ static bool push_double(struct machine *machine)
 	uint64_t bits;
 	double value;
 
-	if (!take(machine, 8, &bits))
+	if (!pickle_take(machine, 8, &bits))
 		return false;
 	bits = __builtin_bswap64(bits);
 	memcpy(&value, &bits, sizeof(value));
@@ -245,7 +245,7 @@ static bool remember_as(struct machine *machine, size_t bytes)
 {
 	uint64_t number;
 
-	return take(machine, bytes, &number) && remember(machine, number);
+	return pickle_take(machine, bytes, &number) && remember(machine, number);
 }
 
 /* What comes again refers to the first, containers by their first element. */
@@ -268,7 +268,7 @@ static bool recall(struct machine *machine, size_t bytes)
 {
 	uint64_t number;
 
-	if (!take(machine, bytes, &number))
+	if (!pickle_take(machine, bytes, &number))
 		return false;
 	if (number >= machine->memory_count || !machine->memory[number])
 		return fail(machine, "a value to recall is missing");
@@ -391,9 +391,9 @@ static bool step(struct machine *machine, uint8_t code)
 
 	switch (code) {
 	case 0x80: /* protocol */
-		return take(machine, 1, &ignored);
+		return pickle_take(machine, 1, &ignored);
 	case 0x95: /* frame */
-		return take(machine, 8, &ignored);
+		return pickle_take(machine, 8, &ignored);
 	case '(':
 		return mark(machine);
 	case 'u':

@@ -318,7 +318,7 @@ static void watch(struct agent *agent, int file)
 		(void)unlink(agent->output);
 }
 
-static int run(int argument_count, char **arguments)
+static int run_agent(int argument_count, char **arguments)
 {
 	struct agent agent = {.every_s = 5, .after_s = 60, .page = {.labels = "", .straggler = 1.2}};
 	struct sigaction action = {.sa_handler = stop};
@@ -401,5 +401,5 @@ const struct command cmd_agent = {
 		"\n"
 		"Exit status: 0 the job has ended, or a signal came, 1 it cannot be read or served, 2 usage error.\n",
 	.data = true,
-	.run = run,
+	.run = run_agent,
 };

@@ -12,7 +12,8 @@ struct job {
 	size_t rows;
 };
 
-static void take(struct cmd_imported *how, const struct imported *imported, uint32_t worker, void *row)
+static void cmd_arrivals_take(
+	struct cmd_imported *how, const struct imported *imported, uint32_t worker, void *row)
 {
 	(void)how;
 	arrivals_take(imported, worker, row);
@@ -226,14 +227,14 @@ static void print_all(struct cmd_imported *how, const struct job *job, FILE *out
 
 enum { OPTION_COLLECTIVES = OPTION_FIRST };
 
-static int run(int argument_count, char **arguments)
+static int run_arrivals(int argument_count, char **arguments)
 {
 	struct job job = {.rows = 10};
 	struct cmd_imported how = {.command = &cmd_arrivals,
 		.row_bytes = sizeof(struct arrivals_rank),
 		.rank_at = offsetof(struct arrivals_rank, rank),
 		.given_rank_at = offsetof(struct arrivals_rank, given_rank),
-		.take = take};
+		.take = cmd_arrivals_take};
 	struct arrivals_rank *ranks;
 	int option, status;
 
@@ -296,5 +297,5 @@ const struct command cmd_arrivals = {
 	.options = OPTION_TABLES(rows, cmd_imported_rows),
 	.after = "Exit status: 0 success, 1 no readable file or no matching collectives, 2 usage "
 		 "error.\n",
-	.run = run,
+	.run = run_arrivals,
 };

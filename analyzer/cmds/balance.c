@@ -156,7 +156,7 @@ static void print_run(struct run *run, const struct cmd_options *options, cJSON 
 	findings_free(&findings);
 }
 
-static int run(int argument_count, char **arguments)
+static int run_balance(int argument_count, char **arguments)
 {
 	struct cmd_options how = {.skip = ANALYSIS_SKIP};
 	struct run *runs;
@@ -197,43 +197,44 @@ const struct command cmd_balance = {
 	.name = "balance",
 	.summary = "load imbalance by phase, layer and rank; stragglers and causes",
 	.usage = "[OPTION]... RUN...",
-	.about = "Prints for each run the load imbalance factor (3.8), LIF = N max(t) / sum(t), 1 "
-		 "when balanced: of the computing time (forward, backward, update; without "
-		 "waiting), of each phase and of each layer, with the slowest rank. Also the "
-		 "slowdown t / t_ideal: the iteration relative to a replay in which all ranks take "
-		 "the mean of their times (pmanalyze whatif). LIF compares times of work, the "
-		 "slowdown is their effect on the iteration. Summaries of pmanalyze reduce (*.pmsum) are "
-		 "read, too, without phases and slowdown.\n"
-		 "\n"
-		 "Then the waiting. Collectives are matched over ranks: none can move data before "
-		 "its last rank has started, so the others wait for it. Per rank:\n"
-		 "\n"
-		 "  computing\tits computing time\n"
-		 "  waiting\ttime it waits for other ranks\n"
-		 "  wait caused\ttime the other ranks, summed, wait for it\n"
-		 "  last to arrive\tshare of the collectives in which the others spend at least 1% "
-		 "of the time waiting for it\n"
-		 "\n"
-		 "Last, the stragglers and their causes, in order of what they can gain, as in "
-		 "pmanalyze report: each rank for which the others wait at least 2% of an "
-		 "iteration is compared with a faster rank with the same layers:\n"
-		 "\n"
-		 "  slower\tthe same operations take longer in all layers, and copies of input\n"
-		 "  layer\tthey take longer in one layer\n"
-		 "  layers\tin several layers, none of them a large part of it\n"
-		 "  work\tlarger or more operations: a larger share of the batch\n"
-		 "  input\treading, preparing or copying its input takes longer\n"
-		 "  call\tits device is idle while the host is blocked in a call, or after it waited\n"
-		 "  pause\tits device is idle while the host is in no call: garbage collection, a checkpoint\n"
-		 "  host\tlaunch-bound: its device is idle because the host enqueues late\n"
-		 "  stage\tits pipeline stage has more work than the others\n"
-		 "  link\tits messages to a rank take longer than others of that size\n"
-		 "  unknown\tit arrives late, but none of these causes is found\n"
-		 "\n"
-		 "A cause is reported if it costs at least 1% of an iteration (medians) and occurs "
-		 "in three of four iterations. In a collective all ranks see the same transfer, so "
-		 "a slow link is visible only in sends between ranks.\n",
+	.about =
+		"Prints for each run the load imbalance factor (3.8), LIF = N max(t) / sum(t), 1 "
+		"when balanced: of the computing time (forward, backward, update; without "
+		"waiting), of each phase and of each layer, with the slowest rank. Also the "
+		"slowdown t / t_ideal: the iteration relative to a replay in which all ranks take "
+		"the mean of their times (pmanalyze whatif). LIF compares times of work, the "
+		"slowdown is their effect on the iteration. Summaries of pmanalyze reduce (*.pmsum) are "
+		"read, too, without phases and slowdown.\n"
+		"\n"
+		"Then the waiting. Collectives are matched over ranks: none can move data before "
+		"its last rank has started, so the others wait for it. Per rank:\n"
+		"\n"
+		"  computing\tits computing time\n"
+		"  waiting\ttime it waits for other ranks\n"
+		"  wait caused\ttime the other ranks, summed, wait for it\n"
+		"  last to arrive\tshare of the collectives in which the others spend at least 1% "
+		"of the time waiting for it\n"
+		"\n"
+		"Last, the stragglers and their causes, in order of what they can gain, as in "
+		"pmanalyze report: each rank for which the others wait at least 2% of an "
+		"iteration is compared with a faster rank with the same layers:\n"
+		"\n"
+		"  slower\tthe same operations take longer in all layers, and copies of input\n"
+		"  layer\tthey take longer in one layer\n"
+		"  layers\tin several layers, none of them a large part of it\n"
+		"  work\tlarger or more operations: a larger share of the batch\n"
+		"  input\treading, preparing or copying its input takes longer\n"
+		"  call\tits device is idle while the host is blocked in a call, or after it waited\n"
+		"  pause\tits device is idle while the host is in no call: garbage collection, a checkpoint\n"
+		"  host\tlaunch-bound: its device is idle because the host enqueues late\n"
+		"  stage\tits pipeline stage has more work than the others\n"
+		"  link\tits messages to a rank take longer than others of that size\n"
+		"  unknown\tit arrives late, but none of these causes is found\n"
+		"\n"
+		"A cause is reported if it costs at least 1% of an iteration (medians) and occurs "
+		"in three of four iterations. In a collective all ranks see the same transfer, so "
+		"a slow link is visible only in sends between ranks.\n",
 	.options = OPTION_TABLES(rows, cmd_run_rows),
 	.after = "Exit status: 0 success, 1 no trace or no iterations, 2 usage error.\n",
-	.run = run,
+	.run = run_balance,
 };

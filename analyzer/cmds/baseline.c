@@ -67,7 +67,7 @@ static struct run *read_runs(const struct request *request, char **paths, size_t
 	return runs;
 }
 
-static int add(const struct request *request, const char *path, char **paths, size_t count)
+static int cmd_baseline_add(const struct request *request, const char *path, char **paths, size_t count)
 {
 	struct baseline baseline = {0};
 	size_t run_count;
@@ -203,7 +203,7 @@ static int check(const struct request *request, const char *path, char **paths, 
 	return gate_status(gate.answer);
 }
 
-static int run(int argument_count, char **arguments)
+static int run_baseline(int argument_count, char **arguments)
 {
 	struct request request = {.how = {.skip = ANALYSIS_SKIP}, .last = BASELINE_LAST};
 	const char *verb, *path;
@@ -218,7 +218,7 @@ static int run(int argument_count, char **arguments)
 	paths = arguments + optind + 2;
 	count = (size_t)(argument_count - optind - 2);
 	if (strcmp(verb, "add") == 0)
-		return add(&request, path, paths, count);
+		return cmd_baseline_add(&request, path, paths, count);
 	if (strcmp(verb, "check") == 0)
 		return check(&request, path, paths, count);
 	if (strcmp(verb, "show") == 0)
@@ -264,5 +264,5 @@ const struct command cmd_baseline = {
 		"\n"
 		"Exit status: 0 success, not slower; 1 a run or FILE is unreadable, 2 usage error; of check: 3 slower, "
 		"4 undecided.\n",
-	.run = run,
+	.run = run_baseline,
 };

@@ -141,7 +141,7 @@ static int run_logs(char **paths, size_t path_count, const struct cmd_options *o
 	return status;
 }
 
-static int run(int argument_count, char **arguments)
+static int run_comm(int argument_count, char **arguments)
 {
 	struct cmd_options how = {.skip = ANALYSIS_SKIP};
 	struct run *runs;
@@ -212,5 +212,5 @@ const struct command cmd_comm = {
 		 "(wait caused), and the number of units in which it is last to arrive.\n",
 	.options = OPTION_TABLES(rows, cmd_run_rows),
 	.after = "Exit status: 0 success, 1 no trace, 2 usage error.\n",
-	.run = run,
+	.run = run_comm,
 };

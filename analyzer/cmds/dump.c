@@ -33,7 +33,7 @@ static void print_hlo(const struct trace *trace, const struct dump_options *how)
 	hlo_free(&hlo);
 }
 
-static int run(int argument_count, char **arguments)
+static int run_dump(int argument_count, char **arguments)
 {
 	struct dump_options how = {.limit = -1};
 	int option, status = 0;
@@ -111,15 +111,16 @@ const struct command cmd_dump = {
 	.name = "dump",
 	.summary = "raw contents of a trace: header, dictionary, records",
 	.usage = "[OPTION]... FILE...",
-	.about = "Prints the header, the notes and the counts of each FILE, then the dictionary "
-		 "(functions with the number of their calls, queues, communicators, start and end "
-		 "of recording and of device times, captured graphs with their operations), and the calls that threads "
-		 "have entered and not left. A file without footer belongs to a process that was "
-		 "killed: it is shown up to its end.\n",
+	.about =
+		"Prints the header, the notes and the counts of each FILE, then the dictionary "
+		"(functions with the number of their calls, queues, communicators, start and end "
+		"of recording and of device times, captured graphs with their operations), and the calls that threads "
+		"have entered and not left. A file without footer belongs to a process that was "
+		"killed: it is shown up to its end.\n",
 	.options = OPTION_TABLES(rows),
 	.after = "Flags of a record: g inside a communication group, c captured into a graph, a an "
 		 "activity: one kernel, copy or set of its call, l left without returning (by an "
 		 "exception, longjmp or the end of its thread): its duration is unknown.\n"
 		 "Exit status: 0 success, 1 a file is unreadable, 2 usage error.\n",
-	.run = run,
+	.run = run_dump,
 };

@@ -157,7 +157,7 @@ static int run_times(const struct how *how, char **paths, size_t path_count)
 
 enum { OPTION_PERFETTO = OPTION_FIRST, OPTION_KINETO, OPTION_OBSERVATIONS, OPTION_TIMES, OPTION_APPEND };
 
-static int run(int argument_count, char **arguments)
+static int run_export(int argument_count, char **arguments)
 {
 	struct how how = {.common = {.skip = ANALYSIS_SKIP, .whole = true}};
 	int option, formats;
@@ -262,5 +262,5 @@ const struct command cmd_export = {
 		 "Exit status: 0 success, 1 failure, or a run without iterations (no row), 2 usage "
 		 "error.\n",
 	.data = true,
-	.run = run,
+	.run = run_export,
 };

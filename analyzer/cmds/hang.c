@@ -337,7 +337,7 @@ static int status_by_strength(const struct hang *hang)
 	return hang_is_final(hang) ? HUNG : hang->strength == HANG_OPEN ? HUNG + 2 : HUNG + 1;
 }
 
-static int run(int argument_count, char **arguments)
+static int run_hang(int argument_count, char **arguments)
 {
 	enum print_form form = PRINT_TEXT;
 	long patience_s = PATIENCE_S;
@@ -430,5 +430,5 @@ const struct command cmd_hang = {
 	.options = OPTION_TABLES(rows),
 	.after = "Exit status: 0 success, 1 a trace is unreadable, 2 usage error, 3 a hang and "
 		 "--fail-if-hung (3 to 5 with --fail-by-strength).\n",
-	.run = run,
+	.run = run_hang,
 };

@@ -17,7 +17,7 @@ static char *default_path(struct arena *arena, const char *label)
 
 enum { OPTION_FORCE = OPTION_FIRST, OPTION_EVENTS };
 
-static int run(int argument_count, char **arguments)
+static int run_html(int argument_count, char **arguments)
 {
 	struct cmd_options how = {.skip = ANALYSIS_SKIP};
 	const char *path = NULL;
@@ -121,5 +121,5 @@ const struct command cmd_html = {
 		 "\n"
 		 "Exit status: 0 success, 1 no trace, no iterations or write error, 2 usage error.\n",
 	.data = true,
-	.run = run,
+	.run = run_html,
 };

@@ -123,7 +123,7 @@ static void print_run(struct run *run, const struct kernels_options *options, cJ
 
 enum { OPTION_TOP = OPTION_FIRST, OPTION_QUEUE };
 
-static int run(int argument_count, char **arguments)
+static int run_kernels(int argument_count, char **arguments)
 {
 	struct kernels_options how = {.common.skip = ANALYSIS_SKIP, .top = 30};
 	struct run *runs;
@@ -185,5 +185,5 @@ const struct command cmd_kernels = {
 		 "they are of, that is \"graph\".\n",
 	.options = OPTION_TABLES(rows, cmd_run_rows),
 	.after = "Exit status: 0 success, 1 no trace or no iterations, 2 usage error.\n",
-	.run = run,
+	.run = run_kernels,
 };

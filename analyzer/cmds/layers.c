@@ -199,7 +199,7 @@ static void add_device(cJSON *object, struct analysis *analysis)
 
 enum { OPTION_ITERATIONS = OPTION_FIRST, OPTION_RANKS, OPTION_WHY };
 
-static int run(int argument_count, char **arguments)
+static int run_layers(int argument_count, char **arguments)
 {
 	struct cmd_options how = {.skip = ANALYSIS_SKIP};
 	struct run *runs;
@@ -330,5 +330,5 @@ const struct command cmd_layers = {
 		 "(phase \"graph\" of the report) unless device times come from CUPTI.\n",
 	.options = OPTION_TABLES(rows, cmd_run_rows),
 	.after = "Exit status: 0 success, 1 no trace or no iterations, 2 usage error.\n",
-	.run = run,
+	.run = run_layers,
 };

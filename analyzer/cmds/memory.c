@@ -121,7 +121,7 @@ static void print_device(const char *path, const struct memory_peak *peak, enum 
 
 enum { OPTION_TOP = OPTION_FIRST };
 
-static int run(int argument_count, char **arguments)
+static int run_memory(int argument_count, char **arguments)
 {
 	enum print_form form = PRINT_TEXT;
 	cJSON *object = NULL, *list = NULL;
@@ -180,5 +180,5 @@ const struct command cmd_memory = {
 		"called.\n",
 	.options = OPTION_TABLES(rows),
 	.after = "Exit status: 0 success, 1 a file is no snapshot or is empty, 2 usage error.\n",
-	.run = run,
+	.run = run_memory,
 };

@@ -45,7 +45,7 @@ static bool write_once(struct snapshot_source *source, const char *path)
 	return goes_on;
 }
 
-static int run(int argument_count, char **arguments)
+static int run_metrics(int argument_count, char **arguments)
 {
 	const char *path = NULL;
 	struct cmd_options how = {.skip = ANALYSIS_SKIP};
@@ -107,5 +107,5 @@ const struct command cmd_metrics = {
 		 "\n"
 		 "Exit status: 0 success, 1 the run cannot be read, 2 usage error.\n",
 	.data = true,
-	.run = run,
+	.run = run_metrics,
 };

@@ -279,7 +279,7 @@ static int print_run(struct run *run, const struct path_options *options, cJSON 
 
 enum { OPTION_ITERATIONS = OPTION_FIRST, OPTION_SAMPLE, OPTION_TOP };
 
-static int run(int argument_count, char **arguments)
+static int run_path(int argument_count, char **arguments)
 {
 	struct path_options how = {.common.skip = ANALYSIS_SKIP, .top = 10};
 	struct run *runs;
@@ -351,5 +351,5 @@ const struct command cmd_path = {
 		 "rank overlaps it.\n",
 	.options = OPTION_TABLES(rows, cmd_run_rows),
 	.after = "Exit status: 0 success, 1 no trace or no iterations, 2 usage error.\n",
-	.run = run,
+	.run = run_path,
 };

@@ -75,7 +75,7 @@ static void save(struct work *work, const char *name, const void *data, size_t b
 }
 
 /* A summary is written as soon as it is there: what is not there yet would be lost with the process. */
-static void take(void *context, size_t number, struct reduce_result *result)
+static void cmd_reduce_take(void *context, size_t number, struct reduce_result *result)
 {
 	struct work *work = context;
 	struct row *row = &work->rows[number];
@@ -217,7 +217,7 @@ static void parse(struct options *how, int argument_count, char **arguments)
 		how->jobs = 1024;
 }
 
-static int run(int argument_count, char **arguments)
+static int run_reduce(int argument_count, char **arguments)
 {
 	struct options how;
 	struct reduce_files files = {0};
@@ -245,7 +245,7 @@ static int run(int argument_count, char **arguments)
 		make_folder(how.output);
 	work.progress = how.form == PRINT_TEXT && files.count > 1 && isatty(STDERR_FILENO);
 	work.rows = mem_alloc(files.count, sizeof(*work.rows));
-	reduce_all(&files, &how.analysis, how.jobs, take, &work);
+	reduce_all(&files, &how.analysis, how.jobs, cmd_reduce_take, &work);
 	if (work.one_file)
 		save_together(&work);
 	print_result(&work);
@@ -303,5 +303,5 @@ const struct command cmd_reduce = {
 		 "\n"
 		 "Exit status: 0 success, 1 a trace is unreadable or a summary could not be "
 		 "written (the others are written), 2 usage error.\n",
-	.run = run,
+	.run = run_reduce,
 };

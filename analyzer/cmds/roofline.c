@@ -257,7 +257,7 @@ static double rate_of(int key, const char *text)
 
 enum { OPTION_PEAK_FLOPS = OPTION_FIRST, OPTION_BANDWIDTH, OPTION_PLOT, OPTION_KINDS, OPTION_OPERATORS };
 
-static int run(int argument_count, char **arguments)
+static int run_roofline(int argument_count, char **arguments)
 {
 	struct how how = {.common.skip = ANALYSIS_SKIP};
 	struct roofline roofline;
@@ -322,43 +322,44 @@ const struct command cmd_roofline = {
 	.name = "roofline",
 	.summary = "operations and bytes of each layer against the GPU's peak rates",
 	.usage = "[OPTION]... RUN",
-	.about = "For each layer and pass (forward; dgrad, the gradient of its data; wgrad, that "
-		 "of its parameters; recompute, repeated forward work; update), and for each kind "
-		 "of work: its floating-point operations (FLOP), its bytes, its arithmetic "
-		 "intensity (FLOP per byte), its GPU time, the achieved rates, its time at the "
-		 "roof, the share of that in the measured time, and its bound:\n"
-		 "\n"
-		 "  compute\tits operations at the GPU's peak take longer than its bytes at the "
-		 "memory's bandwidth\n"
-		 "  memory\tthe opposite\n"
-		 "  latency\tits kernels are too short to reach the roof: on average at most 2× the "
-		 "shortest of the run (if that is at most 10 us), and below half of the roof\n"
-		 "\n"
-		 "Work is the mean per iteration and GPU; its time is a median over iterations and "
-		 "GPUs. A multiplication and an addition are two operations. Operations are the "
-		 "mathematical ones, whatever the algorithm; bytes count each operand once "
-		 "(accumulated results twice), so caches and scratch memory are left out. The roof "
-		 "of a call is the longer of its two times, and that of a layer the sum over its "
-		 "calls. More than 100% indicates an algorithm with fewer operations (Winograd), "
-		 "operands that stay in a cache, or a wrong peak.\n"
-		 "\n"
-		 "The model FLOPs utilization (MFU) is the time of the operations of forward and "
-		 "backward pass, without recomputation, at the peak of their arithmetic, as a "
-		 "share of the iteration. The arithmetic is the default of the libraries: cuDNN's "
-		 "float convolutions use TF32 where the GPU has it, cuBLAS's float products do not "
-		 "(the math mode of a handle is not in the trace).\n"
-		 "\n"
-		 "Peaks are those of the GPU's data sheet, by its name; for a GPU that is not "
-		 "listed, computed from its clocks and units. A trace without the GPU's name has "
-		 "rates but no roof. Custom kernels, and captured graphs timed as a whole, have "
-		 "times but no operations; the time in a table is then that of the calls that have "
-		 "operations.\n"
-		 "\n"
-		 "Of traces of PyTorch's profiler that have the sizes of operators' inputs, work is that of "
-		 "the operators: products, convolutions (with Concrete Inputs, PyTorch 2.1 and later), attention "
-		 "(what a mask leaves out counts), and what works element by element. An operator is listed for "
-		 "each sizes of its inputs, with the time of all kernels that it launches.\n",
+	.about =
+		"For each layer and pass (forward; dgrad, the gradient of its data; wgrad, that "
+		"of its parameters; recompute, repeated forward work; update), and for each kind "
+		"of work: its floating-point operations (FLOP), its bytes, its arithmetic "
+		"intensity (FLOP per byte), its GPU time, the achieved rates, its time at the "
+		"roof, the share of that in the measured time, and its bound:\n"
+		"\n"
+		"  compute\tits operations at the GPU's peak take longer than its bytes at the "
+		"memory's bandwidth\n"
+		"  memory\tthe opposite\n"
+		"  latency\tits kernels are too short to reach the roof: on average at most 2× the "
+		"shortest of the run (if that is at most 10 us), and below half of the roof\n"
+		"\n"
+		"Work is the mean per iteration and GPU; its time is a median over iterations and "
+		"GPUs. A multiplication and an addition are two operations. Operations are the "
+		"mathematical ones, whatever the algorithm; bytes count each operand once "
+		"(accumulated results twice), so caches and scratch memory are left out. The roof "
+		"of a call is the longer of its two times, and that of a layer the sum over its "
+		"calls. More than 100% indicates an algorithm with fewer operations (Winograd), "
+		"operands that stay in a cache, or a wrong peak.\n"
+		"\n"
+		"The model FLOPs utilization (MFU) is the time of the operations of forward and "
+		"backward pass, without recomputation, at the peak of their arithmetic, as a "
+		"share of the iteration. The arithmetic is the default of the libraries: cuDNN's "
+		"float convolutions use TF32 where the GPU has it, cuBLAS's float products do not "
+		"(the math mode of a handle is not in the trace).\n"
+		"\n"
+		"Peaks are those of the GPU's data sheet, by its name; for a GPU that is not "
+		"listed, computed from its clocks and units. A trace without the GPU's name has "
+		"rates but no roof. Custom kernels, and captured graphs timed as a whole, have "
+		"times but no operations; the time in a table is then that of the calls that have "
+		"operations.\n"
+		"\n"
+		"Of traces of PyTorch's profiler that have the sizes of operators' inputs, work is that of "
+		"the operators: products, convolutions (with Concrete Inputs, PyTorch 2.1 and later), attention "
+		"(what a mask leaves out counts), and what works element by element. An operator is listed for "
+		"each sizes of its inputs, with the time of all kernels that it launches.\n",
 	.options = OPTION_TABLES(rows, cmd_run_rows),
 	.after = "Exit status: 0 success, 1 no trace or no iterations, 2 usage error.\n",
-	.run = run,
+	.run = run_roofline,
 };

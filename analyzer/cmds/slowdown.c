@@ -335,7 +335,7 @@ static struct options take_options(int argument_count, char **arguments)
 	return options;
 }
 
-static int run(int argument_count, char **arguments)
+static int run_slowdown(int argument_count, char **arguments)
 {
 	struct options options = take_options(argument_count, arguments);
 	struct labelled job = {0};
@@ -390,48 +390,49 @@ const struct command cmd_slowdown = {
 	.name = "slowdown",
 	.summary = "traces of labelled phases: slowdown by imbalance, and its cause",
 	.usage = "[OPTION]... TRACE...",
-	.about = "A TRACE is a Chrome-trace JSON file (also *.gz) whose events label phases of a "
-		 "job, as Megatron-like frameworks write them, or a folder of such files, one per "
-		 "worker. Known labels are forward-compute, backward-compute, forward-send, "
-		 "forward-recv, backward-send, backward-recv (also both ways in one, as "
-		 "send-forward-recv-backward, and Megatron's spellings), params-all-gather, "
-		 "grads-reduce-scatter, allreduce, separate-grads-all-reduce, "
-		 "layernorm-grads-all-reduce, embedding-grads-all-reduce, "
-		 "optimizer-clip-main-grad, optimizer, gc. Others are skipped. Arguments of events "
-		 "may give step (or iteration), model_chunk, mb_id and the worker's place "
-		 "(dp_rank, pp_rank, tp_rank), as may names of threads and processes (\"PP rank 3\", "
-		 "\"DP0-PP1-TP0\") and names of files (data-0-pipeline-1-tensor-0). A folder of pipeline data as AMD's "
-		 "Primus dumps it (config.json, pp_rank_N.json) is a TRACE too.\n"
-		 "\n"
-		 "The job is replayed as a graph: computing waits for preceding computing and "
-		 "messages, data move once all participants have arrived.\n"
-		 "\n"
-		 "  T\tmean step time of that replay, with the measured durations; time outside "
-		 "labels is zero\n"
-		 "  T ideal\tthe same with each duration replaced by that of its type: the mean for "
-		 "computing and optimizer, the median for moving data\n"
-		 "  S\tT / T ideal; for a part (an operation, stage, data rank or worker): with its "
-		 "durations as measured and all others ideal\n"
-		 "  explains\t(T - T without) / (T - T ideal): T without has only the part's "
-		 "durations ideal. More than 100% where the part also raises the mean that others "
-		 "are compared with\n"
-		 "  M_W, M_S\texplained by the worst 3% of the workers, and by the last stage\n"
-		 "  computing\tforward and backward of a worker in a step; \"to mean\": relative to "
-		 "the mean of all; \"slowest\": share of the steps in which it alone is the longest\n"
-		 "\n"
-		 "The definitions are those of arXiv 2505.05713. The cause is the effect that "
-		 "explains most when it alone is removed, and at least 30%:\n"
-		 "\n"
-		 "  stage imbalance\tstages compute longer than others: repartition\n"
-		 "  slow worker\tworkers compute longer than others of their stage\n"
-		 "  operations vary\toperations of one worker take different times: micro-batches "
-		 "of different work, pauses\n"
-		 "  communication\tmoving data takes longer than the median of its type\n"
-		 "  garbage collection\twhere it is labelled\n"
-		 "  optimizer\n"
-		 "\n"
-		 "A recurring straggler is a stage, data rank or worker that computes longest in 3 "
-		 "of 4 steps, and 5% longer than the mean.\n",
+	.about =
+		"A TRACE is a Chrome-trace JSON file (also *.gz) whose events label phases of a "
+		"job, as Megatron-like frameworks write them, or a folder of such files, one per "
+		"worker. Known labels are forward-compute, backward-compute, forward-send, "
+		"forward-recv, backward-send, backward-recv (also both ways in one, as "
+		"send-forward-recv-backward, and Megatron's spellings), params-all-gather, "
+		"grads-reduce-scatter, allreduce, separate-grads-all-reduce, "
+		"layernorm-grads-all-reduce, embedding-grads-all-reduce, "
+		"optimizer-clip-main-grad, optimizer, gc. Others are skipped. Arguments of events "
+		"may give step (or iteration), model_chunk, mb_id and the worker's place "
+		"(dp_rank, pp_rank, tp_rank), as may names of threads and processes (\"PP rank 3\", "
+		"\"DP0-PP1-TP0\") and names of files (data-0-pipeline-1-tensor-0). A folder of pipeline data as AMD's "
+		"Primus dumps it (config.json, pp_rank_N.json) is a TRACE too.\n"
+		"\n"
+		"The job is replayed as a graph: computing waits for preceding computing and "
+		"messages, data move once all participants have arrived.\n"
+		"\n"
+		"  T\tmean step time of that replay, with the measured durations; time outside "
+		"labels is zero\n"
+		"  T ideal\tthe same with each duration replaced by that of its type: the mean for "
+		"computing and optimizer, the median for moving data\n"
+		"  S\tT / T ideal; for a part (an operation, stage, data rank or worker): with its "
+		"durations as measured and all others ideal\n"
+		"  explains\t(T - T without) / (T - T ideal): T without has only the part's "
+		"durations ideal. More than 100% where the part also raises the mean that others "
+		"are compared with\n"
+		"  M_W, M_S\texplained by the worst 3% of the workers, and by the last stage\n"
+		"  computing\tforward and backward of a worker in a step; \"to mean\": relative to "
+		"the mean of all; \"slowest\": share of the steps in which it alone is the longest\n"
+		"\n"
+		"The definitions are those of arXiv 2505.05713. The cause is the effect that "
+		"explains most when it alone is removed, and at least 30%:\n"
+		"\n"
+		"  stage imbalance\tstages compute longer than others: repartition\n"
+		"  slow worker\tworkers compute longer than others of their stage\n"
+		"  operations vary\toperations of one worker take different times: micro-batches "
+		"of different work, pauses\n"
+		"  communication\tmoving data takes longer than the median of its type\n"
+		"  garbage collection\twhere it is labelled\n"
+		"  optimizer\n"
+		"\n"
+		"A recurring straggler is a stage, data rank or worker that computes longest in 3 "
+		"of 4 steps, and 5% longer than the mean.\n",
 	.options = OPTION_TABLES(rows),
 	.after = "Text omits tables of more than 64 workers or data ranks; JSON and CSV do not. "
 		 "With more than 128 workers, S of a worker is the minimum of its stage's and its "
@@ -443,5 +444,5 @@ const struct command cmd_slowdown = {
 		 "\n"
 		 "Exit status: 0 success, 1 no readable trace or none with such labels, 2 usage "
 		 "error.\n",
-	.run = run,
+	.run = run_slowdown,
 };

@@ -106,7 +106,7 @@ static int copy(char **runs, size_t run_count, const char *folder)
 	return snap.failed > 0;
 }
 
-static int run(int argument_count, char **arguments)
+static int run_snap(int argument_count, char **arguments)
 {
 	struct cmd_options how = {.skip = ANALYSIS_SKIP, .whole = true};
 	struct snap_watch watch = {.every_s = EVERY, .most = COPIES};
@@ -180,5 +180,5 @@ const struct command cmd_snap = {
 		 "  pmanalyze snap --slower 1.5 -o slow run\n"
 		 "\n"
 		 "Exit status: 0 success, 1 a trace could not be read or copied, 2 usage error.\n",
-	.run = run,
+	.run = run_snap,
 };

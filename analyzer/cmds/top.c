@@ -39,7 +39,7 @@ static int print_once(struct snapshot_source *source, enum top_order order, enum
 	return 0;
 }
 
-static int run(int argument_count, char **arguments)
+static int run_top(int argument_count, char **arguments)
 {
 	struct cmd_options how = {.skip = ANALYSIS_SKIP};
 	enum top_order order = TOP_BY_RANK;
@@ -113,5 +113,5 @@ const struct command cmd_top = {
 		"pmanalyze reduce are read, too.\n",
 	.options = OPTION_TABLES(rows, cmd_run_rows),
 	.after = "Exit status: 0 success, 1 the run cannot be read, 2 usage error.\n",
-	.run = run,
+	.run = run_top,
 };

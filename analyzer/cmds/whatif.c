@@ -230,7 +230,7 @@ static int print_run(
 	return replayed ? 0 : -1;
 }
 
-static int run(int argument_count, char **arguments)
+static int run_whatif(int argument_count, char **arguments)
 {
 	struct cmd_options how = {.skip = ANALYSIS_SKIP};
 	struct questions questions = {.factor = 2, .top = 25};
@@ -322,5 +322,5 @@ const struct command cmd_whatif = {
 		 "\n"
 		 "Exit status: 0 success, 1 no trace or no iterations, 2 usage error or no such "
 		 "layer or rank.\n",
-	.run = run,
+	.run = run_whatif,
 };

@@ -17,7 +17,8 @@ struct job {
 	bool streams;
 };
 
-static void take(struct cmd_imported *how, const struct imported *imported, uint32_t worker, void *row)
+static void cmd_window_take(
+	struct cmd_imported *how, const struct imported *imported, uint32_t worker, void *row)
 {
 	const struct job *job = how->context;
 
@@ -250,7 +251,7 @@ enum {
 	OPTION_HTA_LAUNCHES
 };
 
-static int run(int argument_count, char **arguments)
+static int run_window(int argument_count, char **arguments)
 {
 	static const char *const last_steps[] = {"include", "exclude", NULL};
 	struct job job = {.options = {.delay_ns = WINDOW_DELAY_NS}, .kernel_rows = 10};
@@ -258,7 +259,7 @@ static int run(int argument_count, char **arguments)
 		.row_bytes = sizeof(struct window),
 		.rank_at = offsetof(struct window, rank),
 		.given_rank_at = offsetof(struct window, given_rank),
-		.take = take,
+		.take = cmd_window_take,
 		.context = &job};
 	int option, status = 1;
 
@@ -346,5 +347,5 @@ const struct command cmd_window = {
 		 "warning that gives the position.\n"
 		 "\n"
 		 "Exit status: 0 success, 1 no readable file or none with events, 2 usage error.\n",
-	.run = run,
+	.run = run_window,
 };

@@ -39,7 +39,7 @@ struct walk {
 	size_t todo_count;
 };
 
-static void add(struct walk *walk, uint32_t number)
+static void hlo_flow_add(struct walk *walk, uint32_t number)
 {
 	if (number == HLO_NO_INSTRUCTION || walk->seen[number])
 		return;
@@ -63,7 +63,7 @@ static bool add_number(struct walk *walk, uint32_t fusion)
 	for (uint32_t k = 0; k < i->operand_count; k++)
 		if (i->operands[k] != HLO_NO_INSTRUCTION &&
 			is_number(&walk->module->instructions[i->operands[k]])) {
-			add(walk, i->operands[k]);
+			hlo_flow_add(walk, i->operands[k]);
 			any = true;
 		}
 	walk->seen[fusion] |= any;
@@ -97,7 +97,7 @@ static bool add_element(struct walk *walk, const struct hlo_instruction *element
 	if (element->index >= all->operand_count || all->operand_count < 2)
 		return false;
 	walk->seen[number] = true;
-	add(walk, all->operands[element->index]);
+	hlo_flow_add(walk, all->operands[element->index]);
 	return true;
 }
 
@@ -113,7 +113,7 @@ static void follow_back(struct walk *walk)
 			if (i->operands[k] != HLO_NO_INSTRUCTION &&
 				(!walk->is_late[number] || walk->is_late[i->operands[k]] ||
 					walk->is_passed[i->operands[k]]))
-				add(walk, i->operands[k]);
+				hlo_flow_add(walk, i->operands[k]);
 	}
 }
 
@@ -123,7 +123,7 @@ static void follow(struct walk *walk)
 		const struct hlo_instruction *i = &walk->module->instructions[walk->todo[--walk->todo_count]];
 
 		for (uint32_t k = 0; k < i->user_count; k++)
-			add(walk, i->users[k]);
+			hlo_flow_add(walk, i->users[k]);
 	}
 }
 
@@ -139,7 +139,7 @@ static bool *following(const struct hlo_module *module, bool is_backward, uint32
 
 		if (is_backward ? direction == HLO_BACKWARD || direction == HLO_RECOMPUTED
 				: direction == HLO_FORWARD)
-			add(&walk, n);
+			hlo_flow_add(&walk, n);
 	}
 	follow(&walk);
 	return walk.seen;
@@ -159,7 +159,7 @@ static bool add_losses(struct walk *walk, const struct hlo_instruction *root)
 		if (root->operands[k] == HLO_NO_INSTRUCTION || is_aliased ||
 			!is_number(&module->instructions[root->operands[k]]))
 			continue;
-		add(walk, root->operands[k]);
+		hlo_flow_add(walk, root->operands[k]);
 		any = true;
 	}
 	return any;
@@ -227,7 +227,7 @@ static bool mark_state(const struct hlo_module *module, struct hlo_flow *flow)
 
 	for (uint32_t n = entry->first; n < entry->first + entry->count; n++)
 		if (strcmp(module->instructions[n].opcode, "parameter") == 0 && !flow->is_loss[n])
-			add(&walk, n);
+			hlo_flow_add(&walk, n);
 	any = walk.todo_count > 0;
 	follow(&walk);
 	free(walk.todo);

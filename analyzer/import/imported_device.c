@@ -241,7 +241,7 @@ static bool keep_host(struct imported *imported, uint32_t span)
 }
 
 /* Whether the span is kept as one. */
-static bool take(struct device_reader *reader, uint32_t span)
+static bool imported_device_take(struct device_reader *reader, uint32_t span)
 {
 	struct imported *imported = reader->imported;
 	uint32_t thread = imported->spans.thread[span];
@@ -333,7 +333,7 @@ int imported_device_settle(struct imported *imported)
 	find_parts(&reader);
 	reader.has_exchange = has_exchange(&reader);
 	for (uint32_t i = 0; i < imported->spans.count; i++)
-		if (take(&reader, i))
+		if (imported_device_take(&reader, i))
 			move_span(&imported->spans, kept++, i);
 	imported->spans.count = kept;
 	share_host(&reader);

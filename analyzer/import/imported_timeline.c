@@ -67,7 +67,7 @@ static bool look_at_time(struct reader *reader, uint32_t worker)
 	return met != NULL;
 }
 
-static void add(
+static void imported_timeline_add(
 	struct reader *reader, struct imported *imported, const struct imported_attribution *attribution)
 {
 	size_t first = reader->timeline->process_count;
@@ -111,7 +111,7 @@ static void done(void *context, size_t index, struct imported *imported, int sta
 				"%s: no work of a device in it, and no labelled phases", imported->path));
 	if (status == 0) {
 		imported_exchange_note(&reader->doubt, imported);
-		add(reader, imported, &attribution);
+		imported_timeline_add(reader, imported, &attribution);
 	}
 	pm_limit_end();
 	reader->next++;

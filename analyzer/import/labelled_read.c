@@ -228,7 +228,7 @@ static void take_name(struct reader *reader, const struct event *event)
 	reader->job->threads[thread].name = name;
 }
 
-static void add(struct reader *reader, const struct open *what, int64_t end_ns)
+static void labelled_read_add(struct reader *reader, const struct open *what, int64_t end_ns)
 {
 	struct labelled *job = reader->job;
 
@@ -291,7 +291,7 @@ static void take_end(struct reader *reader, const struct open *what)
 		merge_number(&open->arguments.sequence, what->arguments.sequence);
 		merge_place(&open->arguments.place, &what->arguments.place);
 		if (open->type_count > 0)
-			add(reader, open, what->begin_ns);
+			labelled_read_add(reader, open, what->begin_ns);
 		*link = open->older;
 		open->older = reader->free_open;
 		reader->free_open = number;
@@ -301,7 +301,7 @@ static void take_end(struct reader *reader, const struct open *what)
 	reader->job->refused++;
 }
 
-static void take(struct reader *reader, const struct event *event)
+static void labelled_read_take(struct reader *reader, const struct event *event)
 {
 	static const struct json_time nothing;
 	struct json_time begin, duration;
@@ -331,7 +331,7 @@ static void take(struct reader *reader, const struct event *event)
 		reader->job, reader->file, identity(event->process), identity(event->thread));
 	what.arguments = take_arguments(event->arguments);
 	if (event->phase == 'X') {
-		add(reader, &what, json_time_sum(begin, duration));
+		labelled_read_add(reader, &what, json_time_sum(begin, duration));
 	} else if (event->phase == 'B' || event->phase == 'b') {
 		if (what.type_count == 0)
 			pass(reader->job, &event->name);
@@ -384,7 +384,7 @@ static int read_events(struct reader *reader)
 				return break_off(reader, "the rest of an event");
 		if (!take_event(json->next, &event))
 			return break_off(reader, "an event");
-		take(reader, &event);
+		labelled_read_take(reader, &event);
 		json->next = behind;
 	}
 }

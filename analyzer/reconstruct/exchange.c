@@ -125,7 +125,7 @@ static uint8_t *list_sharers(const struct timeline *timeline, const struct ends 
 	return sharers;
 }
 
-static void add(const struct timeline *timeline, const uint8_t *sharers, const struct end *send,
+static void exchange_add(const struct timeline *timeline, const uint8_t *sharers, const struct end *send,
 	const struct end *receive, struct exchange_list *list)
 {
 	const struct timeline_call *from = TIMELINE_CALL(timeline, send->call),
@@ -169,7 +169,7 @@ static void match(const struct timeline *timeline, struct ends *ends, bool all, 
 
 		if (!send->receives && receive->receives && compare_lines(send, receive) == 0 &&
 			send->ordinal == receive->ordinal && (all || send->used || receive->used))
-			add(timeline, sharers, send, receive, list);
+			exchange_add(timeline, sharers, send, receive, list);
 	}
 	free(sharers);
 	free(ends->items);

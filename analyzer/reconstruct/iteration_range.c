@@ -186,7 +186,7 @@ static void consider(struct choice *choice, const struct iteration_finder *calls
 }
 
 /* Takes the choice's place, or leaves all as it is. */
-static bool take(struct iteration_finder *calls, struct choice *choice, double sure)
+static bool iteration_range_take(struct iteration_finder *calls, struct choice *choice, double sure)
 {
 	const double judged = iteration_judge_pieces(&choice->finder, ITERATION_BY_RANGES),
 		     own = judged * ALONE;
@@ -226,7 +226,7 @@ void iteration_prefer_ranges(struct iteration_finder *finder, const struct itera
 			drop(&marked);
 		}
 	}
-	if (choice.name && take(finder, &choice, sure)) {
+	if (choice.name && iteration_range_take(finder, &choice, sure)) {
 		drop(finder);
 		*finder = choice.finder;
 	} else {

@@ -89,7 +89,7 @@ static void close_update(struct updates *updates)
 	updates->is_open = updates->leads = updates->is_over = false;
 }
 
-static void take(struct updates *updates, const struct event *event)
+static void iteration_tensorflow_take(struct updates *updates, const struct event *event)
 {
 	if (event->part == TENSORFLOW_FORWARD)
 		close_update(updates);
@@ -115,7 +115,7 @@ bool iteration_cut_tensorflow(struct iteration_finder *finder)
 	list_operations(finder, tensorflow, &events);
 	updates.leading = leading_name(finder, &events);
 	for (size_t i = 0; i < events.count && updates.leading != UINT32_MAX; i++)
-		take(&updates, &events.items[i]);
+		iteration_tensorflow_take(&updates, &events.items[i]);
 	close_update(&updates);
 	iteration_cut_at_marks(finder, updates.marks, updates.count);
 	free(events.items);

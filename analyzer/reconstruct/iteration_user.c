@@ -56,7 +56,7 @@ static void list_places(const struct iteration_finder *finder, const regex_t *pa
 	free(matching);
 }
 
-static void add(struct iteration_finder *finder, size_t first, size_t end, int64_t begin_ns)
+static void iteration_user_add(struct iteration_finder *finder, size_t first, size_t end, int64_t begin_ns)
 {
 	for (size_t i = first; i < end; i++)
 		if (iteration_is_core(finder, i)) {
@@ -82,7 +82,7 @@ static void cut_at(struct iteration_finder *finder, const struct places *begins,
 		for (size_t j = next; j < ends->count && ends->items[j].end <= end; j++)
 			last = ends->items[j].end;
 		if (ends->count == 0 || last < end || (next < ends->count && ends->items[next].end <= end))
-			add(finder, begins->items[i].first, last, begins->items[i].begin_ns);
+			iteration_user_add(finder, begins->items[i].first, last, begins->items[i].begin_ns);
 	}
 }
 
@@ -122,7 +122,7 @@ static void cut_behind(struct iteration_finder *finder, const struct places *end
 	size_t each = finder->rule->every ? finder->rule->every : 1, first = 0;
 
 	for (size_t i = each - 1; i < ends->count; i += each) {
-		add(finder, first, ends->items[i].end, 0);
+		iteration_user_add(finder, first, ends->items[i].end, 0);
 		first = ends->items[i].end;
 	}
 }

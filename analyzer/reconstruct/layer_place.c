@@ -42,7 +42,7 @@ static uint64_t key_of(struct placing *placing, uint32_t number)
 	return *key;
 }
 
-static void take(struct placing *placing, const struct iteration *item, struct cores *cores)
+static void layer_place_take(struct placing *placing, const struct iteration *item, struct cores *cores)
 {
 	size_t count = 0;
 
@@ -98,7 +98,7 @@ static void place_iteration(struct placing *placing, const struct iteration *ite
 	uint32_t *places;
 	size_t most;
 
-	take(placing, item, &placing->own);
+	layer_place_take(placing, item, &placing->own);
 	most = (size_t)((1 - PLACE_LEAST_ALIKE) * (double)(placing->own.count + placing->other.count));
 	places = mem_alloc(placing->own.count, sizeof(*places));
 	if (align((struct align_keys){placing->own.keys, placing->own.count},
@@ -128,7 +128,7 @@ void layer_place_cores(const struct worker_model *model, const struct worker *wo
 		}
 		if (!placing.keys) {
 			placing.keys = mem_alloc(process->operation_count, sizeof(*placing.keys));
-			take(&placing, found, &placing.other);
+			layer_place_take(&placing, found, &placing.other);
 			if (placing.other.count > list->core_count) /* it was cut */
 				placing.other.count = list->core_count;
 		}

@@ -14,7 +14,7 @@ struct texts {
 	size_t count, room;
 };
 
-static void add(struct texts *texts, const char *text)
+static void run_warning_add(struct texts *texts, const char *text)
 {
 	*MEM_PUSH(texts->items, texts->count, texts->room) = text;
 }
@@ -60,7 +60,7 @@ static void add_trouble(struct troubles *troubles, enum trouble kind, const char
 	if (troubles->kinds[kind].count++ >= MOST_NAMED)
 		return;
 	troubles->kinds[kind].last = troubles->texts->count;
-	add(troubles->texts, text);
+	run_warning_add(troubles->texts, text);
 }
 
 /* Says how many traces there are that are not named. */
@@ -175,7 +175,7 @@ static void warn_of_gaps(struct texts *texts, struct run *run)
 			longest_ns = gap_ns;
 	}
 	if (unread)
-		add(texts,
+		run_warning_add(texts,
 			arena_format(&run->analysis.timeline.arena,
 				"%s: a long run: %" PRIu64 " of %" PRIu64
 				" calls are read, in stretches spread over it; --records all reads the others "
@@ -183,12 +183,13 @@ static void warn_of_gaps(struct texts *texts, struct run *run)
 				run->label, there, there + dropped,
 				memory_text(&run->analysis.timeline.arena, there + dropped)));
 	else if (longest_ns > 0)
-		add(texts, arena_format(&run->analysis.timeline.arena,
-				   "%s: of constant size: the first and the last %" PRIu64
-				   " calls are seen; %" PRIu64 " between them, of %s, were dropped%s",
-				   run->label, there, dropped,
-				   print_time(&run->analysis.timeline.arena, (double)longest_ns),
-				   moving ? " (about: the program was writing)" : ""));
+		run_warning_add(
+			texts, arena_format(&run->analysis.timeline.arena,
+				       "%s: of constant size: the first and the last %" PRIu64
+				       " calls are seen; %" PRIu64 " between them, of %s, were dropped%s",
+				       run->label, there, dropped,
+				       print_time(&run->analysis.timeline.arena, (double)longest_ns),
+				       moving ? " (about: the program was writing)" : ""));
 }
 
 static void warn_of_attempts(struct texts *texts, struct run *run)
@@ -196,7 +197,7 @@ static void warn_of_attempts(struct texts *texts, struct run *run)
 	const size_t count = run->analysis.timeline.attempt_count;
 
 	if (count > 1)
-		add(texts,
+		run_warning_add(texts,
 			arena_format(&run->analysis.timeline.arena,
 				"%s: reading the last of %zu attempts of this job; --job 1 to %zu select earlier ones",
 				run->label, count, count - 1));
@@ -226,23 +227,24 @@ static void warn_of_iterations(struct texts *texts, struct run *run)
 	if (analysis_is_communication(analysis))
 		return; /* it has none */
 	if (analysis->is_whole) {
-		add(texts, whole_text(analysis, run->label));
+		run_warning_add(texts, whole_text(analysis, run->label));
 		return;
 	}
 	list = analysis_least_sure(analysis);
 	if (!list || list->confidence >= RUN_SURE)
 		return;
 	if (iteration_is_searched(list))
-		add(texts, arena_format(arena,
-				   "%s: the iterations are uncertain, right with a probability of %.0f%%; "
-				   "candidates: %s",
-				   run->label, list->confidence * 100,
-				   iteration_candidates_text(&list->candidates, arena)));
+		run_warning_add(texts,
+			arena_format(arena,
+				"%s: the iterations are uncertain, right with a probability of %.0f%%; "
+				"candidates: %s",
+				run->label, list->confidence * 100,
+				iteration_candidates_text(&list->candidates, arena)));
 	else
-		add(texts, arena_format(arena,
-				   "%s: only %.0f%% of the computations are in iterations of the "
-				   "usual kind: the figures may not be representative",
-				   run->label, list->confidence * 100));
+		run_warning_add(texts, arena_format(arena,
+					       "%s: only %.0f%% of the computations are in iterations of the "
+					       "usual kind: the figures may not be representative",
+					       run->label, list->confidence * 100));
 }
 
 /* All-gathers of the iteration that layers were found in. */
@@ -283,7 +285,7 @@ static void warn_of_gathers(struct texts *texts, struct run *run)
 
 		if (count < LEAST_GATHERS || count <= worker->layers.followed_gathers)
 			continue;
-		add(texts,
+		run_warning_add(texts,
 			arena_format(&analysis->timeline.arena,
 				"%s: %zu all-gathers in an iteration: if they bring parameters of other ranks (FSDP, "
 				"ZeRO), which layer uses them is not followed, and layers, forward and backward may "
@@ -303,7 +305,7 @@ static void warn_of_updates(struct texts *texts, struct run *run)
 
 		if (updates < 2)
 			continue;
-		add(texts,
+		run_warning_add(texts,
 			arena_format(&analysis->timeline.arena,
 				"%s: %" PRIu32
 				" updates in an iteration, with work between them: which of it is forward or "
@@ -329,7 +331,8 @@ static void warn_of_doubt(struct texts *texts, struct run *run)
 		if (run->analysis.workers[i].layers.doubt > most)
 			most = run->analysis.workers[i].layers.doubt;
 	if (doubts[most])
-		add(texts, arena_format(&run->analysis.timeline.arena, "%s: %s", run->label, doubts[most]));
+		run_warning_add(texts,
+			arena_format(&run->analysis.timeline.arena, "%s: %s", run->label, doubts[most]));
 }
 
 const char **run_warnings(struct run *run)
@@ -342,10 +345,11 @@ const char **run_warnings(struct run *run)
 	int32_t world = -1;
 
 	for (size_t i = 0; run->unread[i]; i++)
-		add(&texts, run->unread[i]);
+		run_warning_add(&texts, run->unread[i]);
 	if (run->rule_from_file)
-		add(&texts, arena_format(arena, "%s: iterations are where %s beside the traces says",
-				    run->label, ITERATION_RULE_FILE));
+		run_warning_add(
+			&texts, arena_format(arena, "%s: iterations are where %s beside the traces says",
+					run->label, ITERATION_RULE_FILE));
 	warn_of_attempts(&texts, run);
 	warn_of_gaps(&texts, run);
 	for (size_t i = 0; i < analysis->timeline.process_count; i++) {
@@ -354,7 +358,7 @@ const char **run_warnings(struct run *run)
 		warn_of_process(&troubles, process);
 		for (size_t k = 0; k < process->warning_count; k++)
 			if (!is_reported_before(&analysis->timeline, i, process->warnings[k]))
-				add(&texts,
+				run_warning_add(&texts,
 					arena_format(arena, "%s: %s", process->path, process->warnings[k]));
 		if (process->world > world)
 			world = process->world;
@@ -363,18 +367,19 @@ const char **run_warnings(struct run *run)
 	/* A rank may be a process or a GPU of one. */
 	if (world > 0 && analysis->timeline.process_count < (size_t)world && analysis->worker_count > 0 &&
 		analysis->worker_count < (size_t)world)
-		add(&texts, arena_format(arena, "%s: traces of %zu of %d ranks", run->label,
-				    analysis->worker_count, world));
+		run_warning_add(&texts, arena_format(arena, "%s: traces of %zu of %d ranks", run->label,
+						analysis->worker_count, world));
 	if (analysis->worker_count == 0 && !analysis_is_communication(analysis))
-		add(&texts, arena_format(arena, "%s: no iterations found: %s", run->label,
-				    run_why_none(analysis)));
+		run_warning_add(&texts, arena_format(arena, "%s: no iterations found: %s", run->label,
+						run_why_none(analysis)));
 	warn_of_iterations(&texts, run);
 	warn_of_doubt(&texts, run);
 	warn_of_gathers(&texts, run);
 	warn_of_updates(&texts, run);
 	if (analysis->timeline.residual_ns > 0)
-		add(&texts, arena_format(arena, "%s: the hosts' clocks disagree by %s at a collective",
-				    run->label, print_time(arena, (double)analysis->timeline.residual_ns)));
+		run_warning_add(&texts,
+			arena_format(arena, "%s: the hosts' clocks disagree by %s at a collective",
+				run->label, print_time(arena, (double)analysis->timeline.residual_ns)));
 	kept = arena_alloc(arena, texts.count + 1, sizeof(*kept));
 	if (texts.count)
 		memcpy(kept, texts.items, texts.count * sizeof(*kept));

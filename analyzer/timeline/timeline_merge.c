@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-static void take(const struct timeline_merge *merge, struct timeline_lane *lane)
+static void timeline_merge_take(const struct timeline_merge *merge, struct timeline_lane *lane)
 {
 	lane->begin_ns = trace_ns_near(merge->trace, lane->record.begin, &lane->pair);
 	lane->end_ns = trace_ns_near(merge->trace, lane->record.end, &lane->pair);
@@ -73,7 +73,7 @@ static bool advance(const struct timeline_merge *merge, struct timeline_lane *la
 		} else if (trace_in_gap(merge->trace, &lane->record)) {
 			drop(merge, lane, merge->process->gap.calls);
 		} else {
-			take(merge, lane);
+			timeline_merge_take(merge, lane);
 			if (stretches->count == 0 ||
 				timeline_stretches_have(stretches, lane->begin_ns, &lane->stretch))
 				return true;

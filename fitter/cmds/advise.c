@@ -132,7 +132,7 @@ static char *known_cluster(const struct advice *a, const char *run)
 	return name;
 }
 
-static int run(int argument_count, char **arguments)
+static int run_advise(int argument_count, char **arguments)
 {
 	struct advice a = {.cycle = 1e6, .worth = 0.5, .cluster = mem_alloc(1, sizeof(*a.cluster))};
 	struct asked asked = {0};
@@ -236,5 +236,5 @@ const struct command cmd_advise = {
 		 "  pmfit advise --whole-batch=1024 run\n"
 		 "\n"
 		 "Exit status: 0 success, 1 failure, 2 usage error.\n",
-	.run = run,
+	.run = run_advise,
 };

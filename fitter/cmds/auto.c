@@ -279,7 +279,7 @@ static void answer_json(const struct answer *answer)
 	print_json_end(root, stdout);
 }
 
-static int run(int argument_count, char **arguments)
+static int run_auto(int argument_count, char **arguments)
 {
 	struct step_columns columns = {0};
 	struct auto_model model;
@@ -341,5 +341,5 @@ const struct command cmd_auto = {
 		 "  pmfit guide --gpus 1,8,64 runs.csv\n"
 		 "\n"
 		 "Exit status: 0 success, 1 failure, 2 usage error.\n",
-	.run = run,
+	.run = run_auto,
 };

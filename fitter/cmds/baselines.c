@@ -213,7 +213,7 @@ static bool *take_names(char *argument)
 
 enum { ONLY = OPTION_FIRST, CONFIDENCE };
 
-static int run(int argument_count, char **arguments)
+static int run_baselines(int argument_count, char **arguments)
 {
 	struct observations observations;
 	struct baselines baselines;
@@ -323,5 +323,5 @@ const struct command cmd_baselines = {
 		 "  pmfit baselines -d lenet.txt --only forest,model --seeds 3 --csv runs.csv\n"
 		 "\n"
 		 "Exit status: 0 success, 1 failure or interrupted, 2 usage error.\n",
-	.run = run,
+	.run = run_baselines,
 };

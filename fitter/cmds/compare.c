@@ -56,7 +56,7 @@ static void take_lambda(struct comparison *c, const struct pm_fit_parameter *p)
 
 enum { BOOTSTRAP = OPTION_FIRST, CONFIDENCE, ONLY };
 
-static int run(int argument_count, char **arguments)
+static int run_compare(int argument_count, char **arguments)
 {
 	struct comparison comparison = {0};
 	struct options options;
@@ -143,5 +143,5 @@ const struct command cmd_compare = {
 		 "  pmfit compare before.json after.json\n"
 		 "\n"
 		 "Exit status: 0 success, 1 failure or interrupted, 2 usage error.\n",
-	.run = run,
+	.run = run_compare,
 };

@@ -116,7 +116,7 @@ static void write_text(const char *text, const struct choices *choices)
 	pm_output_finish(&output, choices->output);
 }
 
-static int run(int argument_count, char **arguments)
+static int run_export(int argument_count, char **arguments)
 {
 	struct choices choices = {0};
 	struct arena arena = {0};
@@ -185,5 +185,5 @@ const struct command cmd_export = {
 		 "\n"
 		 "Exit status: 0 success, 1 failure, 2 usage error.\n",
 	.data = true,
-	.run = run,
+	.run = run_export,
 };

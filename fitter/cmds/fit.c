@@ -269,7 +269,7 @@ static void answer(const struct options *options, const struct observations *obs
 
 enum { PREDICTIONS = OPTION_FIRST, BOOTSTRAP, CONFIDENCE, PLOT, PLAIN, SCHEMA };
 
-static int run(int argument_count, char **arguments)
+static int run_fit(int argument_count, char **arguments)
 {
 	const char *model_path = NULL, *predictions_path = NULL;
 	struct observations observations;
@@ -361,5 +361,5 @@ const struct command cmd_fit = {
 		 "regularisation that search does not reach the minimum; the default does.\n"
 		 "\n"
 		 "Exit status: 0 success, 1 failure or interrupted, 2 usage error.\n",
-	.run = run,
+	.run = run_fit,
 };

@@ -31,7 +31,7 @@ struct choices {
 	bool is_global; /* --batch-is global was given */
 };
 
-static void add(struct list *list, double number)
+static void cmd_guide_add(struct list *list, double number)
 {
 	list->numbers = realloc(list->numbers, (list->count + 1) * sizeof(*list->numbers));
 	if (!list->numbers)
@@ -52,7 +52,7 @@ static void take_list(const char *option, const char *text, struct list *list)
 			(list->count && number <= list->numbers[list->count - 1]))
 			cmd_usage(&cmd_guide, "%s %s: expected increasing positive numbers, such as 1,2,4",
 				option, text);
-		add(list, number);
+		cmd_guide_add(list, number);
 	}
 	if (!list->count)
 		cmd_usage(&cmd_guide, "%s: expected numbers, such as 1,2,4", option);
@@ -232,10 +232,10 @@ static void complete(struct choices *c, const struct guide *guide)
 	for (double b = 1; batch && !c->batches.count && b <= batch->greatest; b *= 2)
 		if (b >= batch->least) {
 			for (; b <= batch->greatest; b *= 2)
-				add(&c->batches, b);
+				cmd_guide_add(&c->batches, b);
 		}
 	if (!c->batches.count)
-		add(&c->batches, batch ? guide->point[guide->batch] : NAN);
+		cmd_guide_add(&c->batches, batch ? guide->point[guide->batch] : NAN);
 }
 
 static void show(struct choices *c, const struct guide *guide)
@@ -343,7 +343,7 @@ static int run_model(struct choices *c, const char *path)
 	return status;
 }
 
-static int run(int argument_count, char **arguments)
+static int run_guide(int argument_count, char **arguments)
 {
 	struct choices c = {.guide = {.worth = 0.5},
 		.divide = {.rank_column = "rank", .time_columns = "forward_ns,backward_ns"}};
@@ -436,5 +436,5 @@ const struct command cmd_guide = {
 		 "  pmanalyze layers --ranks --csv run | pmfit guide --divide 256 --times -\n"
 		 "\n"
 		 "Exit status: 0 success, 1 failure, 2 usage error.\n",
-	.run = run,
+	.run = run_guide,
 };

@@ -16,7 +16,7 @@ struct devices {
 	size_t count;
 };
 
-static size_t add(struct devices *devices, const char *name)
+static size_t cmd_guide_divide_add(struct devices *devices, const char *name)
 {
 	devices->names = realloc(devices->names, (devices->count + 1) * sizeof(*devices->names));
 	devices->speeds = realloc(devices->speeds, (devices->count + 1) * sizeof(*devices->speeds));
@@ -40,7 +40,7 @@ static void from_text(struct devices *devices, const char *text)
 		snprintf(number, sizeof(number), "%zu", devices->count);
 		if (colon)
 			*colon = 0;
-		device = add(devices, colon ? item : number);
+		device = cmd_guide_divide_add(devices, colon ? item : number);
 		if (csv_number(colon ? colon + 1 : item, &devices->speeds[device]) < 0 ||
 			devices->speeds[device] <= 0)
 			cmd_usage(&cmd_guide, "--speeds %s: expected positive numbers, or NAME:NUMBER", text);
@@ -68,7 +68,7 @@ static void add_row(struct devices *devices, const struct csv *csv, size_t row, 
 	while (device < devices->count && strcmp(devices->names[device], who) != 0)
 		device++;
 	if (device == devices->count)
-		add(devices, who);
+		cmd_guide_divide_add(devices, who);
 	for (size_t i = 0; i < time_count; i++) {
 		const char *cell = csv->cells[row * csv->column_count + (size_t)times[i]];
 		double number;
@@ -119,7 +119,7 @@ static void from_model(struct devices *devices, const struct cmd_guide_divide *h
 		cmd_usage(&cmd_guide, "--devices %s: expected COLUMN=LEVEL,LEVEL...", how->levels);
 	*equals = 0;
 	for (char *item = strtok_r(equals + 1, ",", &save); item; item = strtok_r(NULL, ",", &save))
-		add(devices, item);
+		cmd_guide_divide_add(devices, item);
 	if (!devices->count)
 		cmd_usage(&cmd_guide, "--devices %s: expected COLUMN=LEVEL,LEVEL...", how->levels);
 	local = (double)how->batch / (double)devices->count;

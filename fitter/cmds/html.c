@@ -272,7 +272,7 @@ static void write_models(struct page *page, struct options *options, char **path
 	free(sources);
 }
 
-static int run(int argument_count, char **arguments)
+static int run_html(int argument_count, char **arguments)
 {
 	struct choices choices = {.output = "report.html"};
 	struct page page = {.choices = &choices};
@@ -340,5 +340,5 @@ const struct command cmd_html = {
 		 "\n"
 		 "Exit status: 0 success, 1 failure, 2 usage error.\n",
 	.data = true,
-	.run = run,
+	.run = run_html,
 };

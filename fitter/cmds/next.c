@@ -254,7 +254,7 @@ static void get_model(
 	csv_free(&csv);
 }
 
-static int run(int argument_count, char **arguments)
+static int run_next(int argument_count, char **arguments)
 {
 	struct choices choices = {.most = DEFAULT, .confidence = 0.95};
 	struct arena arena = {0};
@@ -322,5 +322,5 @@ const struct command cmd_next = {
 		"  pmfit next --for planned.csv --at-most-gpus 8 steps.json\n"
 		"\n"
 		"Exit status: 0 success, 1 failure, 2 usage error.\n",
-	.run = run,
+	.run = run_next,
 };

@@ -209,7 +209,7 @@ static void answer(const struct lambda_path *path, const struct observations *ob
 	arena_free(&arena);
 }
 
-static int run(int argument_count, char **arguments)
+static int run_path(int argument_count, char **arguments)
 {
 	double lambdas[LAMBDAS_MOST] = {0, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1}, ratio = 1;
 	struct observations observations;
@@ -300,5 +300,5 @@ const struct command cmd_path = {
 		 "  pmfit path -d lenet.txt --lambdas 0,0.001,0.01 runs.csv\n"
 		 "\n"
 		 "Exit status: 0 success, 1 failure or interrupted, 2 usage error.\n",
-	.run = run,
+	.run = run_path,
 };

@@ -388,7 +388,7 @@ static int predict_auto(const char *runs, const char *path, const struct predict
 	return status;
 }
 
-static int run(int argument_count, char **arguments)
+static int run_predict(int argument_count, char **arguments)
 {
 	struct predict_choices choices = {0};
 	struct pm_fit_model *model;
@@ -476,5 +476,5 @@ const struct command cmd_predict = {
 		 "\n"
 		 "Exit status: 0 success (also with rows without a prediction), 1 failure or, with "
 		 "--fail-above, no measured time, 2 usage error, 3 the error is above --fail-above.\n",
-	.run = run,
+	.run = run_predict,
 };

@@ -157,7 +157,7 @@ static void search(struct search_answer *a)
 			a->taken = i;
 }
 
-static int run(int argument_count, char **arguments)
+static int run_search(int argument_count, char **arguments)
 {
 	struct search_choices choices = {0};
 	struct observations observations;
@@ -257,5 +257,5 @@ const struct command cmd_search = {
 		 "  pmfit search -d lenet.txt --monotone gpus-,filters+ --constants 8 runs.csv\n"
 		 "\n"
 		 "Exit status: 0 success, 1 failure or interrupted, 2 usage error.\n",
-	.run = run,
+	.run = run_search,
 };

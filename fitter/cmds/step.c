@@ -313,7 +313,7 @@ static void take_options(int argument_count, char **arguments, struct choices *c
 		cmd_usage(&cmd_step, "expected one table");
 }
 
-static int run(int argument_count, char **arguments)
+static int run_step(int argument_count, char **arguments)
 {
 	struct choices choices = {0};
 	struct step_model model;
@@ -380,5 +380,5 @@ const struct command cmd_step = {
 		 "  pmfit step --time iteration_ms --batch-column batch --batch-is global runs.csv\n"
 		 "\n"
 		 "Exit status: 0 success, 1 failure, 2 usage error.\n",
-	.run = run,
+	.run = run_step,
 };

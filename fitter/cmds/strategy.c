@@ -299,7 +299,7 @@ static void answer_free(struct answer *a)
 	arena_free(&a->arena);
 }
 
-static int run(int argument_count, char **arguments)
+static int run_strategy(int argument_count, char **arguments)
 {
 	struct choices c = {
 		.how = {.aggregate = STRATEGY_FUSED, .threshold = 64 << 20, .cycle = 1e6, .recompute = true},
@@ -435,5 +435,5 @@ const struct command cmd_strategy = {
 		"  pmfit strategy --cluster dgx.txt --workers 8 --batch 256 b32.json b256.json\n"
 		"\n"
 		"Exit status: 0 success, 1 failure, 2 usage error.\n",
-	.run = run,
+	.run = run_strategy,
 };

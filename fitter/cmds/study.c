@@ -26,7 +26,7 @@ struct words {
 	size_t count;
 };
 
-static void add(struct words *words, const char *word)
+static void cmd_study_add(struct words *words, const char *word)
 {
 	if (words->count + 1 == sizeof(words->items) / sizeof(*words->items))
 		cmd_usage(&cmd_study, "too many arguments");
@@ -142,19 +142,19 @@ static bool make_pictures(const struct request *request, const char *space, char
 
 	snprintf(share, sizeof(share), "%.17g,%llu", request->options.description.share,
 		(unsigned long long)request->options.description.seed);
-	add(&words, "html");
+	cmd_study_add(&words, "html");
 	for (size_t fit = 0; fit < STUDY_FITS; fit++)
-		add(&words, models[fit]);
-	add(&words, "--data");
-	add(&words, request->table);
-	add(&words, "-d");
-	add(&words, space);
+		cmd_study_add(&words, models[fit]);
+	cmd_study_add(&words, "--data");
+	cmd_study_add(&words, request->table);
+	cmd_study_add(&words, "-d");
+	cmd_study_add(&words, space);
 	if (!request->options.description.split) {
-		add(&words, "--share");
-		add(&words, share);
+		cmd_study_add(&words, "--share");
+		cmd_study_add(&words, share);
 	}
-	add(&words, "-o");
-	add(&words, report);
+	cmd_study_add(&words, "-o");
+	cmd_study_add(&words, report);
 	unlink(report);
 	made = run_command(&cmd_html, &words, true) == 0 && access(report, R_OK) == 0;
 	free(report);
@@ -234,20 +234,20 @@ static void trials(struct request *request, char **arguments)
 		return;
 	}
 	request->table = in_folder(request->folder, "trials.csv");
-	add(words, "-o");
-	add(words, request->table);
+	cmd_study_add(words, "-o");
+	cmd_study_add(words, request->table);
 	if (request->options.quiet)
-		add(words, "-q");
-	add(words, "--");
+		cmd_study_add(words, "-q");
+	cmd_study_add(words, "--");
 	for (char **word = arguments; *word; word++)
-		add(words, *word);
+		cmd_study_add(words, *word);
 	if (run_command(&cmd_sweep, words, false) != 0)
 		errx(1, "the sweep is incomplete");
 }
 
 enum { TABLE = OPTION_FIRST, BOOTSTRAP, SWEEP, SWEEP_OPTIONS = 8 };
 
-static int run(int argument_count, char **arguments)
+static int run_study(int argument_count, char **arguments)
 {
 	static const char *const sweep_options[] = {"--trials", "--design", "--seed", "--jobs", "--timeout",
 		"--retries", "--time-from", "--keep"};
@@ -258,7 +258,7 @@ static int run(int argument_count, char **arguments)
 	int option;
 
 	options_init(&request.options);
-	add(&request.sweep, "sweep");
+	cmd_study_add(&request.sweep, "sweep");
 	while ((option = command_option(&cmd_study, argument_count, arguments)) != -1)
 		if (option == 'o')
 			request.folder = strdup(optarg);
@@ -268,8 +268,8 @@ static int run(int argument_count, char **arguments)
 			request.options.parameter.bootstrap =
 				command_count(&cmd_study, option, optarg, 0, ULONG_MAX);
 		else if (option >= SWEEP && option < SWEEP + SWEEP_OPTIONS) {
-			add(&request.sweep, sweep_options[option - SWEEP]);
-			add(&request.sweep, optarg);
+			cmd_study_add(&request.sweep, sweep_options[option - SWEEP]);
+			cmd_study_add(&request.sweep, optarg);
 		} else if (!options_take(&cmd_study, &request.options, option, optarg))
 			command_unhandled(&cmd_study, option);
 	if (optind >= argument_count)
@@ -344,5 +344,5 @@ const struct command cmd_study = {
 		 "  pmfit study --table runs.csv -d lenet.txt -o lenet.study lenet.txt\n"
 		 "\n"
 		 "Exit status: 0 success, 1 failure or interrupted, 2 usage error.\n",
-	.run = run,
+	.run = run_study,
 };

@@ -217,7 +217,7 @@ static int sweep(struct sweep_request *request)
 	return status < 0 || request->table.counts[SWEEP_DONE] == 0;
 }
 
-static int run(int argument_count, char **arguments)
+static int run_sweep(int argument_count, char **arguments)
 {
 	struct sweep_request request = {
 		.seed = 1, .table.file = -1, .run = {.jobs = 1, .timeout = 600, .retries = 1, .give_up = 10}};
@@ -316,5 +316,5 @@ const struct command cmd_sweep = {
 		 "          ./train --batch {batch} --lr {lr}\n"
 		 "\n"
 		 "Exit status: 0 success, 1 failure, interrupted, or no trial succeeded; 2 usage error.\n",
-	.run = run,
+	.run = run_sweep,
 };

@@ -379,7 +379,7 @@ static void say_progress(const char *device)
 	pm_terminal_progress("%s is left out", device);
 }
 
-static int run(int argument_count, char **arguments)
+static int run_transfer(int argument_count, char **arguments)
 {
 	struct choices c = {.how = {.learn = {.seed = 1}, .confidence = 0.95, .progress = say_progress}};
 	struct transfer_table table = {0};
@@ -473,5 +473,5 @@ const struct command cmd_transfer = {
 		 "  pmfit transfer --devices gpus.csv --to H100 --skip-bad A100=a100.csv\n"
 		 "\n"
 		 "Exit status: 0 success, 1 failure, 2 usage error.\n",
-	.run = run,
+	.run = run_transfer,
 };

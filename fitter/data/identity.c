@@ -22,7 +22,7 @@ struct logs {
 	struct arena arena;
 };
 
-static bool take(struct logs *l, const struct pm_fit_problem *p, const double *values, double *to)
+static bool identity_take(struct logs *l, const struct pm_fit_problem *p, const double *values, double *to)
 {
 	size_t step = (p->sample_count + MOST_ROWS - 1) / MOST_ROWS;
 
@@ -39,7 +39,7 @@ static bool logs_init(struct logs *l, const struct pm_fit_problem *p)
 {
 	*l = (struct logs){0};
 	l->time = arena_alloc(&l->arena, MOST_ROWS + 1, sizeof(double));
-	if (p->sample_count < LEAST_ROWS || !take(l, p, p->time, l->time))
+	if (p->sample_count < LEAST_ROWS || !identity_take(l, p, p->time, l->time))
 		return false;
 	for (size_t i = 0; i < p->column_count && l->column_count < MOST_COLUMNS; i++) {
 		double *to;
@@ -47,7 +47,7 @@ static bool logs_init(struct logs *l, const struct pm_fit_problem *p)
 		if (role_has_levels(p->columns[i].role) || p->columns[i].role == PM_FIT_IGNORED)
 			continue;
 		to = arena_alloc(&l->arena, MOST_ROWS + 1, sizeof(double));
-		if (!take(l, p, p->columns[i].values, to))
+		if (!identity_take(l, p, p->columns[i].values, to))
 			continue;
 		l->columns[l->column_count] = to;
 		l->places[l->column_count++] = i;

@@ -35,7 +35,7 @@ static void blame(struct parser *p, const char *what, const char *word)
 		p->bad = error_message("'%s', character %td: %s%s", p->text, p->at - p->text + 1, what, word);
 }
 
-static bool take(struct parser *p, const char *sign)
+static bool space_rule_take(struct parser *p, const char *sign)
 {
 	while (isspace((unsigned char)*p->at))
 		p->at++;
@@ -74,11 +74,11 @@ static struct value call(struct parser *p, const char *name)
 		if (functions[i].one) {
 			value.number = functions[i].one(first);
 		} else {
-			if (!take(p, ","))
+			if (!space_rule_take(p, ","))
 				blame(p, "expected a comma and a second number", "");
 			value.number = functions[i].two(first, number(p, either(p)));
 		}
-		if (!take(p, ")"))
+		if (!space_rule_take(p, ")"))
 			blame(p, "expected )", "");
 		return value;
 	}
@@ -122,9 +122,9 @@ static struct value primary(struct parser *p)
 	char word[WORD_MOST];
 	size_t length = 0;
 
-	if (take(p, "(")) {
+	if (space_rule_take(p, "(")) {
 		value = either(p);
-		if (!take(p, ")"))
+		if (!space_rule_take(p, ")"))
 			blame(p, "expected )", "");
 		return value;
 	}
@@ -148,7 +148,7 @@ static struct value primary(struct parser *p)
 	memcpy(word, p->at, length);
 	word[length] = '\0';
 	p->at += length;
-	return take(p, "(") ? call(p, word) : name_value(p, word);
+	return space_rule_take(p, "(") ? call(p, word) : name_value(p, word);
 }
 
 static struct value unary(struct parser *p)
@@ -157,9 +157,9 @@ static struct value unary(struct parser *p)
 
 	if (++p->depth > DEPTH_MOST)
 		blame(p, "nested too deeply", "");
-	else if (take(p, "-"))
+	else if (space_rule_take(p, "-"))
 		value.number = -number(p, unary(p));
-	else if (take(p, "!"))
+	else if (space_rule_take(p, "!"))
 		value.number = number(p, unary(p)) == 0;
 	else
 		value = primary(p);
@@ -172,11 +172,11 @@ static struct value product(struct parser *p)
 	struct value value = unary(p);
 
 	while (!p->bad) {
-		if (take(p, "*"))
+		if (space_rule_take(p, "*"))
 			value.number = number(p, value) * number(p, unary(p));
-		else if (take(p, "/"))
+		else if (space_rule_take(p, "/"))
 			value.number = number(p, value) / number(p, unary(p));
-		else if (take(p, "%"))
+		else if (space_rule_take(p, "%"))
 			value.number = fmod(number(p, value), number(p, unary(p)));
 		else
 			break;
@@ -189,9 +189,9 @@ static struct value sum(struct parser *p)
 	struct value value = product(p);
 
 	while (!p->bad) {
-		if (take(p, "+"))
+		if (space_rule_take(p, "+"))
 			value.number = number(p, value) + number(p, product(p));
-		else if (take(p, "-"))
+		else if (space_rule_take(p, "-"))
 			value.number = number(p, value) - number(p, product(p));
 		else
 			break;
@@ -230,7 +230,7 @@ static struct value comparison(struct parser *p)
 	double a, b;
 	size_t sign = 0;
 
-	while (sign < 6 && !take(p, signs[sign]))
+	while (sign < 6 && !space_rule_take(p, signs[sign]))
 		sign++;
 	if (sign == 6 || p->bad)
 		return left;
@@ -249,7 +249,7 @@ static struct value both(struct parser *p)
 {
 	struct value value = comparison(p);
 
-	while (!p->bad && take(p, "&&")) {
+	while (!p->bad && space_rule_take(p, "&&")) {
 		double right = number(p, comparison(p));
 
 		value.number = number(p, value) != 0 && right != 0;
@@ -261,7 +261,7 @@ static struct value either(struct parser *p)
 {
 	struct value value = both(p);
 
-	while (!p->bad && take(p, "||")) {
+	while (!p->bad && space_rule_take(p, "||")) {
 		double right = number(p, both(p));
 
 		value.number = number(p, value) != 0 || right != 0;

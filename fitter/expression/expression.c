@@ -247,7 +247,7 @@ size_t expression_child_count(const struct expression *e, size_t node)
 	return count;
 }
 
-static bool take(struct expression *e, const double *from, size_t count, unsigned short *at)
+static bool expression_take(struct expression *e, const double *from, size_t count, unsigned short *at)
 {
 	if (e->constant_count + count > EXPRESSION_CONSTANTS)
 		return false;
@@ -317,10 +317,10 @@ bool expression_pack(struct expression *e, const struct expression_terms *terms)
 		struct expression_node *node = &e->nodes[n];
 
 		if ((node->op == EXPRESSION_LEAF || node->op == EXPRESSION_NORM) &&
-			!take(e, before, 1, &node->at))
+			!expression_take(e, before, 1, &node->at))
 			return false;
 		for (size_t f = 0; f < node->factor_count; f++)
-			if (!take(e, before, expression_factor_size(terms, &node->factors[f]),
+			if (!expression_take(e, before, expression_factor_size(terms, &node->factors[f]),
 				    &node->factors[f].at))
 				return false;
 	}

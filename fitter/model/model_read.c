@@ -236,7 +236,7 @@ static const char *get_model(const cJSON *root, struct pm_fit_model *model)
 	return get_spread(root, model);
 }
 
-static const char *take(const cJSON *root, struct pm_fit_model **model)
+static const char *model_read_take(const cJSON *root, struct pm_fit_model **model)
 {
 	const char *bad;
 
@@ -255,7 +255,7 @@ const char *pm_fit_parse(const char *text, struct pm_fit_model **model)
 	const char *bad;
 
 	*model = NULL;
-	bad = root ? take(root, model) : error_message("not valid JSON");
+	bad = root ? model_read_take(root, model) : error_message("not valid JSON");
 	cJSON_Delete(root);
 	return bad;
 }
@@ -273,7 +273,7 @@ const char *pm_fit_load(const char *path, struct pm_fit_model **model)
 			"%s: not a model: pmfit fit, search, step or auto write one with -o", path);
 	if (bad)
 		return bad;
-	bad = take(root, model);
+	bad = model_read_take(root, model);
 	cJSON_Delete(root);
 	if (bad) {
 		snprintf(cause, sizeof(cause), "%s", bad);

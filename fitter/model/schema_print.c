@@ -75,7 +75,7 @@ static cJSON *object_of(const struct schema_field *fields, const char *what)
 	return object;
 }
 
-static void add(cJSON *object, const char *key, cJSON *property)
+static void schema_print_add(cJSON *object, const char *key, cJSON *property)
 {
 	cJSON_AddItemToObject(cJSON_GetObjectItemCaseSensitive(object, "properties"), key, property);
 }
@@ -86,9 +86,9 @@ static cJSON *columns(void)
 		"scale: geometric mean of the fitted samples, 1 where not scaled; least, greatest: "
 		"their range");
 
-	add(column, "name", of_type("string", NULL));
-	add(column, "role", one_of(enum_names_roles, NULL));
-	add(column, "levels",
+	schema_print_add(column, "name", of_type("string", NULL));
+	schema_print_add(column, "role", one_of(enum_names_roles, NULL));
+	schema_print_add(column, "levels",
 		array_of(of_type("string", NULL),
 			"of categorical columns and factors; the first factor is 1"));
 	return array_of(column, NULL);
@@ -100,11 +100,11 @@ static cJSON *values(void)
 		"value: of the best run, in original units; scaled: in the units of the search, as are its "
 		"bounds lower and upper; mean, sd: of value over the runs; low, high: bootstrap interval");
 
-	add(value, "name", of_type("string", NULL));
-	add(value, "kind", one_of(enum_names_kinds, NULL));
-	add(value, "column", of_type("string", "absent of C and the base"));
-	add(value, "level", of_type("string", "of levels and factors"));
-	add(value, "flags", array_of(one_of(enum_names_flags, NULL), "warnings about the fit"));
+	schema_print_add(value, "name", of_type("string", NULL));
+	schema_print_add(value, "kind", one_of(enum_names_kinds, NULL));
+	schema_print_add(value, "column", of_type("string", "absent of C and the base"));
+	schema_print_add(value, "level", of_type("string", "of levels and factors"));
+	schema_print_add(value, "flags", array_of(one_of(enum_names_flags, NULL), "warnings about the fit"));
 	return array_of(value,
 		"t = (sum coefficient*column^power + levels) * product column^exponent * exp(log "
 		"factors) + constant + offsets");
@@ -115,9 +115,11 @@ static cJSON *runs(void)
 	cJSON *run = object_of(
 		schema_run, "objective: with the penalty; error: without; searched: before the polish");
 
-	add(run, "end", one_of(enum_names_ends, NULL));
-	add(run, "values", array_of(of_type("number", NULL), "in the order of the model's values"));
-	add(run, "scaled", array_of(of_type("number", NULL), "the same in the units of the search"));
+	schema_print_add(run, "end", one_of(enum_names_ends, NULL));
+	schema_print_add(
+		run, "values", array_of(of_type("number", NULL), "in the order of the model's values"));
+	schema_print_add(
+		run, "scaled", array_of(of_type("number", NULL), "the same in the units of the search"));
 	return array_of(run, "one for each seed");
 }
 
@@ -134,36 +136,38 @@ cJSON *schema_json(void)
 	cJSON_AddStringToObject(root, "title", SCHEMA_FORMAT);
 	item = cJSON_CreateObject();
 	cJSON_AddStringToObject(item, "const", SCHEMA_FORMAT);
-	add(root, "format", item);
+	schema_print_add(root, "format", item);
 	item = of_type("integer", NULL);
 	cJSON_AddNumberToObject(item, "minimum", 1);
 	cJSON_AddNumberToObject(item, "maximum", PM_FIT_FILE_VERSION);
-	add(root, "version", item);
-	add(root, "time_unit", of_type("string", "any word; optional"));
+	schema_print_add(root, "version", item);
+	schema_print_add(root, "time_unit", of_type("string", "any word; optional"));
 	item = object_of(schema_parameter, "fit settings");
-	add(item, "method", one_of(enum_names_methods, NULL));
-	add(item, "scale", one_of(enum_names_scales, NULL));
-	add(item, "penalty", one_of(enum_names_penalties, NULL));
-	add(root, "fit", item);
-	add(root, "train",
+	schema_print_add(item, "method", one_of(enum_names_methods, NULL));
+	schema_print_add(item, "scale", one_of(enum_names_scales, NULL));
+	schema_print_add(item, "penalty", one_of(enum_names_penalties, NULL));
+	schema_print_add(root, "fit", item);
+	schema_print_add(root, "train",
 		object_of(schema_error, "on the fitted samples; mape in percent of the measured time"));
-	add(root, "columns", columns());
-	add(root, "values", values());
+	schema_print_add(root, "columns", columns());
+	schema_print_add(root, "values", values());
 	item = object_of(schema_contrast, NULL);
-	add(item, "name", of_type("string", NULL));
-	add(root, "contrasts",
+	schema_print_add(item, "name", of_type("string", NULL));
+	schema_print_add(root, "contrasts",
 		array_of(item, "levels as determined by the data: each minus its column's mean"));
-	add(root, "runs", runs());
-	add(root, "residuals",
+	schema_print_add(root, "runs", runs());
+	schema_print_add(root, "residuals",
 		array_of(of_type("number", NULL),
 			"quantiles of measured over predicted, at equal steps; optional"));
 	item = object_of(NULL, "of a column or, without one, the predicted time");
-	add(item, "column", of_type("string", NULL));
-	add(item, "from", array_of(of_type("number", NULL), "where groups begin; levels are counted from 0"));
-	add(item, "below", array_of(of_type("number", NULL), "power of residuals below 1 there"));
-	add(item, "above", array_of(of_type("number", NULL), "and above"));
-	add(root, "spreads", array_of(item, "how residuals differ by groups of rows; optional"));
-	add(root, "resamples",
+	schema_print_add(item, "column", of_type("string", NULL));
+	schema_print_add(item, "from",
+		array_of(of_type("number", NULL), "where groups begin; levels are counted from 0"));
+	schema_print_add(
+		item, "below", array_of(of_type("number", NULL), "power of residuals below 1 there"));
+	schema_print_add(item, "above", array_of(of_type("number", NULL), "and above"));
+	schema_print_add(root, "spreads", array_of(item, "how residuals differ by groups of rows; optional"));
+	schema_print_add(root, "resamples",
 		array_of(array_of(of_type("number", NULL), NULL), "bootstrap values; optional"));
 	cJSON_AddItemToObject(
 		root, "required", cJSON_CreateStringArray(required, sizeof(required) / sizeof(*required)));

@@ -27,7 +27,7 @@ struct source {
 	double log_scale;
 };
 
-static void add(struct space *space, const struct pm_fit_parameter *parameter, enum pm_fit_kind kind,
+static void space_add(struct space *space, const struct pm_fit_parameter *parameter, enum pm_fit_kind kind,
 	size_t column, size_t level, double log_scale)
 {
 	struct space_item *item = &space->items[space->count++];
@@ -55,10 +55,10 @@ static void add_columns(struct space *space, const struct pm_fit_parameter *para
 		if (sources[i].role != role)
 			continue;
 		if (!levels)
-			add(space, parameter, kind, i, 0, sources[i].log_scale);
+			space_add(space, parameter, kind, i, 0, sources[i].log_scale);
 		/* a factor's first level is 1: the others are relative to it */
 		for (size_t l = role == PM_FIT_FACTOR; levels && l < sources[i].level_count; l++)
-			add(space, parameter, kind, i, l, 0);
+			space_add(space, parameter, kind, i, l, 0);
 	}
 }
 
@@ -76,9 +76,9 @@ static int lay_out(struct space *space, const struct pm_fit_parameter *parameter
 	space->intrinsic_count = space->count;
 	add_columns(space, parameter, sources, count, PM_FIT_CATEGORICAL, PM_FIT_KIND_LEVEL);
 	if (space->count == 0)
-		add(space, parameter, PM_FIT_KIND_BASE, SPACE_NO_COLUMN, 0, 0);
+		space_add(space, parameter, PM_FIT_KIND_BASE, SPACE_NO_COLUMN, 0, 0);
 	space->level_count = space->count - space->intrinsic_count;
-	add(space, parameter, PM_FIT_KIND_CONSTANT, SPACE_NO_COLUMN, 0, 0);
+	space_add(space, parameter, PM_FIT_KIND_CONSTANT, SPACE_NO_COLUMN, 0, 0);
 	space->linear_count = space->count;
 	add_columns(space, parameter, sources, count, PM_FIT_INTRINSIC, PM_FIT_KIND_POWER);
 	add_columns(space, parameter, sources, count, PM_FIT_EXTRINSIC, PM_FIT_KIND_EXTRINSIC);

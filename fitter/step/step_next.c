@@ -139,7 +139,7 @@ static bool is_new(const struct pool *pool, const struct form_point *point)
 	       !form_is_one_of(pool->points, pool->count, point);
 }
 
-static void add(struct pool *pool, double batch, double gpus, double nodes, double most_gpus)
+static void step_next_add(struct pool *pool, double batch, double gpus, double nodes, double most_gpus)
 {
 	struct form_point point = {batch, gpus, nodes};
 
@@ -161,7 +161,8 @@ size_t step_next_candidates(
 				const struct form_point *place = &committee->points[j];
 				double more = factors[f / 3];
 
-				add(&pool, committee->points[i].batch * factors[f % 3], place->gpus * more,
+				step_next_add(&pool, committee->points[i].batch * factors[f % 3],
+					place->gpus * more,
 					place->nodes > 1 ? fmax(1, floor(place->nodes * more)) : 1,
 					most_gpus);
 			}

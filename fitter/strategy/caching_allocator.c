@@ -31,7 +31,7 @@ static uint64_t segment_of(uint64_t bytes)
 }
 
 /* Its number, or NONE. */
-static size_t add(struct caching_allocator *a, struct caching_block block)
+static size_t caching_allocator_add(struct caching_allocator *a, struct caching_block block)
 {
 	if (a->gone) {
 		size_t at = a->gone - 1;
@@ -80,7 +80,7 @@ static void split(struct caching_allocator *a, size_t block, uint64_t bytes)
 	rest.before = block;
 	if (rest.is_small ? rest.bytes < ROUND : rest.bytes <= SMALL)
 		return;
-	at = add(a, rest);
+	at = caching_allocator_add(a, rest);
 	if (at == NONE)
 		return;
 	if (rest.behind != NONE)
@@ -98,12 +98,12 @@ size_t caching_allocate(struct caching_allocator *a, double wanted, int stream)
 		return NONE;
 	block = best_of(a, bytes, stream);
 	if (block == NONE) {
-		block = add(a, (struct caching_block){.bytes = segment_of(bytes),
-				       .before = NONE,
-				       .behind = NONE,
-				       .stream = stream,
-				       .is_small = bytes <= SMALL,
-				       .is_free = true});
+		block = caching_allocator_add(a, (struct caching_block){.bytes = segment_of(bytes),
+							 .before = NONE,
+							 .behind = NONE,
+							 .stream = stream,
+							 .is_small = bytes <= SMALL,
+							 .is_free = true});
 		if (block == NONE)
 			return NONE;
 		a->reserved += a->blocks[block].bytes;

@@ -67,7 +67,7 @@ static int set_workers(double *numbers, const char *workers, const char *text, d
 }
 
 /* A name and its numbers; 0, or -EINVAL if the line says nothing. */
-static int take(struct strategy_cluster *cluster, char **words, size_t count)
+static int strategy_cluster_take(struct strategy_cluster *cluster, char **words, size_t count)
 {
 	struct {
 		const char *name;
@@ -135,7 +135,7 @@ int strategy_cluster_read(struct strategy_cluster *cluster, const char *path)
 		for (char *w = strtok_r(line, " \t\r", &save); w && count < 5;
 			w = strtok_r(NULL, " \t\r", &save))
 			words[count++] = w;
-		if (count && take(cluster, words, count) < 0)
+		if (count && strategy_cluster_take(cluster, words, count) < 0)
 			status = fail(cluster, path,
 				"line %zu: unknown setting '%.60s' with %zu values (see pmfit strategy "
 				"--help)",

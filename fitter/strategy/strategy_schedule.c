@@ -69,7 +69,7 @@ struct writer {
 	size_t stage, replica, replicas, turns;
 };
 
-static void add(struct writer *w, enum strategy_work work, size_t turn)
+static void strategy_schedule_add(struct writer *w, enum strategy_work work, size_t turn)
 {
 	w->schedule->steps[w->schedule->count++] =
 		(struct strategy_step){work, w->stage, turn * w->replicas + w->replica};
@@ -80,21 +80,21 @@ static void add_gpipe(struct writer *w, size_t batch)
 	size_t begin = batch * w->turns;
 
 	for (size_t i = 0; i < w->turns; i++)
-		add(w, STRATEGY_STEP_FORWARD, begin + i);
+		strategy_schedule_add(w, STRATEGY_STEP_FORWARD, begin + i);
 	for (size_t i = w->turns; i-- > 0;)
-		add(w, STRATEGY_STEP_BACKWARD, begin + i);
-	add(w, STRATEGY_STEP_UPDATE, batch);
+		strategy_schedule_add(w, STRATEGY_STEP_BACKWARD, begin + i);
+	strategy_schedule_add(w, STRATEGY_STEP_UPDATE, batch);
 }
 
 static void add_pipedream(struct writer *w, size_t depth, size_t all)
 {
 	for (size_t forwards = 0, backwards = 0; backwards < all;) {
 		if (forwards < all && forwards - backwards < depth) {
-			add(w, STRATEGY_STEP_FORWARD, forwards++);
+			strategy_schedule_add(w, STRATEGY_STEP_FORWARD, forwards++);
 			continue;
 		}
-		add(w, STRATEGY_STEP_BACKWARD, backwards);
-		add(w, STRATEGY_STEP_UPDATE, backwards++);
+		strategy_schedule_add(w, STRATEGY_STEP_BACKWARD, backwards);
+		strategy_schedule_add(w, STRATEGY_STEP_UPDATE, backwards++);
 	}
 }
 
@@ -118,7 +118,7 @@ static void add_flushed(struct writer *w, const struct strategy_plan *plan, size
 		if (k >= warm_up)
 			add_pass(w, plan, STRATEGY_STEP_BACKWARD, batch, k - warm_up);
 	}
-	add(w, STRATEGY_STEP_UPDATE, batch);
+	strategy_schedule_add(w, STRATEGY_STEP_UPDATE, batch);
 }
 
 int strategy_schedule(

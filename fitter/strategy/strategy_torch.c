@@ -33,7 +33,7 @@ struct replay {
 	size_t before;                    /* forward: the unit gathered before this one */
 };
 
-static void take(struct replay *r, struct bag *bag, double bytes, int stream)
+static void strategy_torch_take(struct replay *r, struct bag *bag, double bytes, int stream)
 {
 	if (bytes <= 0)
 		return;
@@ -94,7 +94,7 @@ static double own_bytes(const struct replay *r, size_t layer, int k)
 static void take_layer(struct replay *r, struct bag *bag, size_t layer, bool whole)
 {
 	for (int k = 0; k < STRATEGY_TENSORS; k++)
-		take(r, bag, ceil(own_bytes(r, layer, k) / (whole ? 1 : r->workers)), MAIN);
+		strategy_torch_take(r, bag, ceil(own_bytes(r, layer, k) / (whole ? 1 : r->workers)), MAIN);
 }
 
 static void take_layers(struct replay *r, struct bag *bag, bool whole)
@@ -123,7 +123,8 @@ static void shard(struct replay *r, struct bag *whole, size_t unit)
 
 		if (layer->unit != unit)
 			continue;
-		take(r, &r->parameters, ceil(layer->tensor_bytes[i % STRATEGY_TENSORS] / r->workers), MAIN);
+		strategy_torch_take(r, &r->parameters,
+			ceil(layer->tensor_bytes[i % STRATEGY_TENSORS] / r->workers), MAIN);
 		give_back(r, &whole[i]);
 	}
 }
@@ -136,7 +137,7 @@ static void divide_parameters(struct replay *r, struct bag *whole)
 		const double own = own_bytes(r, layer, (int)k);
 
 		if (own < r->net->layers[layer].tensor_bytes[k]) {
-			take(r, &r->parameters, own, MAIN);
+			strategy_torch_take(r, &r->parameters, own, MAIN);
 			give_back(r, &whole[i]);
 		}
 	}
@@ -150,8 +151,8 @@ static void make_parameters(struct replay *r)
 
 	r->memory.failed |= !whole;
 	for (size_t i = 0; whole && i < count; i++)
-		take(r, &whole[i], r->net->layers[i / STRATEGY_TENSORS].tensor_bytes[i % STRATEGY_TENSORS],
-			MAIN);
+		strategy_torch_take(r, &whole[i],
+			r->net->layers[i / STRATEGY_TENSORS].tensor_bytes[i % STRATEGY_TENSORS], MAIN);
 	for (size_t unit = 1; whole && is_sharded(r) && unit <= r->net->layer_count; unit++)
 		shard(r, whole, unit);
 	if (whole && is_sharded(r))
@@ -159,9 +160,9 @@ static void make_parameters(struct replay *r)
 	if (whole && is_tensor(r))
 		divide_parameters(r, whole);
 	if (r->way == TORCH_DDP || r->way == TORCH_ZERO_1)
-		take(r, &r->parameters, all, MAIN);
+		strategy_torch_take(r, &r->parameters, all, MAIN);
 	for (double rank = 0; r->way == TORCH_ZERO_1 && rank < r->workers; rank++)
-		take(r, &r->parameters, ceil(all / r->workers), MAIN);
+		strategy_torch_take(r, &r->parameters, ceil(all / r->workers), MAIN);
 	for (size_t i = 0; whole && i < count; i++) {
 		if (r->way == TORCH_ZERO_1)
 			give_back(r, &whole[i]);
@@ -175,7 +176,7 @@ static void make_parameters(struct replay *r)
 static void gather(struct replay *r, size_t unit)
 {
 	if (!r->coming[unit].count && !r->gathered[unit].count)
-		take(r, &r->coming[unit], unit_bytes(r, unit), GATHER);
+		strategy_torch_take(r, &r->coming[unit], unit_bytes(r, unit), GATHER);
 }
 
 static void copy_out(struct replay *r, size_t unit)
@@ -228,9 +229,9 @@ static void scatter(struct replay *r, size_t unit)
 
 	give_back(r, &r->scattered);
 	give_back(r, &r->gathered[unit]);
-	take(r, &r->scattered, bytes, MAIN);
+	strategy_torch_take(r, &r->scattered, bytes, MAIN);
 	give_back(r, &r->unsharded[unit]);
-	take(r, &r->gradients, ceil(bytes / r->workers), SCATTER);
+	strategy_torch_take(r, &r->gradients, ceil(bytes / r->workers), SCATTER);
 }
 
 /* ---- a step ---- */
@@ -292,9 +293,9 @@ static void take_logits(struct replay *r, size_t layer)
 	struct bag logits = {0};
 
 	if (divide_of(r, layer) == STRATEGY_GATHERED)
-		take(r, &logits, bytes / r->workers, MAIN);
-	take(r, &logits, bytes, MAIN);
-	take(r, &r->kept[layer], bytes, MAIN);
+		strategy_torch_take(r, &logits, bytes / r->workers, MAIN);
+	strategy_torch_take(r, &logits, bytes, MAIN);
+	strategy_torch_take(r, &r->kept[layer], bytes, MAIN);
 	give_back(r, &logits);
 	free(logits.blocks);
 }
@@ -307,22 +308,22 @@ static void forward(struct replay *r, size_t layer)
 
 	enter_forward(r, l->unit);
 	for (size_t i = 0; i < l->between; i++)
-		take(r, &r->kept[layer], input, MAIN);
+		strategy_torch_take(r, &r->kept[layer], input, MAIN);
 	if (is_new(r, layer)) {
-		take(r, &r->kept[layer], input, MAIN);
-		take(r, &r->kept[layer], INDICES * input, MAIN);
+		strategy_torch_take(r, &r->kept[layer], input, MAIN);
+		strategy_torch_take(r, &r->kept[layer], INDICES * input, MAIN);
 	}
 	if (has_logits(r, layer)) {
 		take_logits(r, layer);
 		return;
 	}
 	if (divide_of(r, layer) == STRATEGY_ROWS)
-		take(r, &part, output, MAIN);
-	take(r, &r->kept[layer], output, MAIN);
+		strategy_torch_take(r, &part, output, MAIN);
+	strategy_torch_take(r, &r->kept[layer], output, MAIN);
 	give_back(r, &part);
 	free(part.blocks);
 	if (l->output_bytes > 0 && l->kept_bytes > 1.5 * l->output_bytes)
-		take(r, &r->kept[layer], output, MAIN);
+		strategy_torch_take(r, &r->kept[layer], output, MAIN);
 	if (r->way == TORCH_ZERO_3 && l->unit != STRATEGY_ROOT &&
 		(layer + 1 == r->net->layer_count || r->net->layers[layer + 1].unit != l->unit))
 		give_back(r, &r->gathered[l->unit]);
@@ -336,8 +337,8 @@ static void backward(struct replay *r, size_t layer, struct bag *gradient)
 
 	enter_backward(r, layer);
 	if (divide_of(r, layer) == STRATEGY_COLUMNS || divide_of(r, layer) == STRATEGY_GATHERED)
-		take(r, &part, r->batch * input_bytes(r, layer), MAIN);
-	take(r, &input, input_part(r, layer), MAIN);
+		strategy_torch_take(r, &part, r->batch * input_bytes(r, layer), MAIN);
+	strategy_torch_take(r, &input, input_part(r, layer), MAIN);
 	give_back(r, &part);
 	free(part.blocks);
 	take_layer(r, is_sharded(r) ? &r->unsharded[unit] : &r->gradients, layer, true);
@@ -358,12 +359,12 @@ static void begin_backward(struct replay *r, struct bag *gradient)
 	struct bag logarithms = {0};
 
 	if (has_logits(r, last))
-		take(r, &logarithms, bytes, MAIN);
-	take(r, gradient, bytes, MAIN);
+		strategy_torch_take(r, &logarithms, bytes, MAIN);
+	strategy_torch_take(r, gradient, bytes, MAIN);
 	give_back(r, &logarithms);
 	if (divide_of(r, last) == STRATEGY_GATHERED) {
 		give_back(r, &r->kept[last]);
-		take(r, &logarithms, bytes / r->workers, MAIN);
+		strategy_torch_take(r, &logarithms, bytes / r->workers, MAIN);
 		give_back(r, gradient);
 		free(gradient->blocks);
 		*gradient = logarithms;
@@ -381,7 +382,8 @@ static void take_own(struct replay *r, struct bag *bag, double copies)
 	r->memory.failed |= !worker;
 	for (size_t i = 0; worker && i < count; i++)
 		for (double k = 0; worker[i] == 0 && k < copies; k++)
-			take(r, bag, r->net->layers[i / STRATEGY_TENSORS].tensor_bytes[i % STRATEGY_TENSORS],
+			strategy_torch_take(r, bag,
+				r->net->layers[i / STRATEGY_TENSORS].tensor_bytes[i % STRATEGY_TENSORS],
 				MAIN);
 	free(worker);
 }
@@ -411,7 +413,7 @@ static void step(struct replay *r, bool is_first)
 	const size_t count = r->net->layer_count;
 	struct bag gradient = {0}, input = {0};
 
-	take(r, &input, r->batch * input_bytes(r, 0), MAIN);
+	strategy_torch_take(r, &input, r->batch * input_bytes(r, 0), MAIN);
 	give_back(r, &r->input);
 	free(r->input.blocks);
 	r->input = input;

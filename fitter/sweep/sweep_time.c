@@ -19,7 +19,7 @@ struct numbers {
 	size_t count, room;
 };
 
-static const char *add(struct numbers *numbers, const char *text)
+static const char *sweep_time_add(struct numbers *numbers, const char *text)
 {
 	double number;
 
@@ -82,7 +82,7 @@ static const char *read_regex(const struct sweep_time *from, const char *path, s
 				     : strndup(at + match->rm_so, (size_t)(match->rm_eo - match->rm_so));
 
 		if (word)
-			bad = add(numbers, word);
+			bad = sweep_time_add(numbers, word);
 		free(word);
 		if (matches[0].rm_eo == 0)
 			break;
@@ -118,7 +118,7 @@ static const char *read_csv(const struct sweep_time *from, const char *path, str
 			bad = error_message("%s iterations measured: expected at least %d", cells[iterations],
 				SWEEP_TIME_ITERATIONS);
 		else
-			bad = add(numbers, cells[column]);
+			bad = sweep_time_add(numbers, cells[column]);
 	}
 out:
 	csv_free(&csv);
@@ -145,7 +145,7 @@ static const char *read_json(const struct sweep_time *from, const char *path, st
 	}
 	for (cJSON *one = cJSON_IsArray(item) ? item->child : item; one && !bad; one = one->next) {
 		snprintf(number, sizeof(number), "%.17g", cJSON_IsNumber(one) ? one->valuedouble : NAN);
-		bad = add(numbers, cJSON_IsNumber(one) ? number : "value of the key");
+		bad = sweep_time_add(numbers, cJSON_IsNumber(one) ? number : "value of the key");
 		if (!cJSON_IsArray(item))
 			break;
 	}

@@ -93,7 +93,7 @@ struct values {
 	unsigned count;
 };
 
-static void add(struct values *v, int64_t value)
+static void backend_parameter_add(struct values *v, int64_t value)
 {
 	v->list[v->count++] = value;
 }
@@ -101,7 +101,7 @@ static void add(struct values *v, int64_t value)
 static void add_list(struct values *v, const int64_t *list, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
-		add(v, list[i]);
+		backend_parameter_add(v, list[i]);
 }
 
 uint32_t backend_parameter_number(const struct backend_parameters *p, int64_t groups)
@@ -112,34 +112,34 @@ uint32_t backend_parameter_number(const struct backend_parameters *p, int64_t gr
 	switch (p->of) {
 	case CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR:
 		kind = PM_DESCRIPTOR_CONVOLUTION;
-		add(&v, p->n);
+		backend_parameter_add(&v, p->n);
 		add_list(&v, p->pads, p->n);
 		add_list(&v, p->strides, p->n);
 		add_list(&v, p->dilations, p->n);
-		add(&v, p->mode);
-		add(&v, p->type);
-		add(&v, groups);
-		add(&v, CUDNN_DEFAULT_MATH);
+		backend_parameter_add(&v, p->mode);
+		backend_parameter_add(&v, p->type);
+		backend_parameter_add(&v, groups);
+		backend_parameter_add(&v, CUDNN_DEFAULT_MATH);
 		break;
 	case CUDNN_BACKEND_RESAMPLE_DESCRIPTOR:
 		kind = PM_DESCRIPTOR_POOLING;
-		add(&v, pooling_mode(p->mode));
-		add(&v, p->n);
+		backend_parameter_add(&v, pooling_mode(p->mode));
+		backend_parameter_add(&v, p->n);
 		add_list(&v, p->windows, p->n);
 		add_list(&v, p->pads, p->n);
 		add_list(&v, p->strides, p->n);
 		break;
 	case CUDNN_BACKEND_POINTWISE_DESCRIPTOR:
 		kind = PM_DESCRIPTOR_POINTWISE;
-		add(&v, p->mode);
-		add(&v, p->type);
-		add(&v, p->axis);
+		backend_parameter_add(&v, p->mode);
+		backend_parameter_add(&v, p->type);
+		backend_parameter_add(&v, p->axis);
 		break;
 	case CUDNN_BACKEND_REDUCTION_DESCRIPTOR:
 		kind = PM_DESCRIPTOR_REDUCE;
-		add(&v, p->mode);
-		add(&v, p->type);
-		add(&v, 0);
+		backend_parameter_add(&v, p->mode);
+		backend_parameter_add(&v, p->type);
+		backend_parameter_add(&v, 0);
 		break;
 	default:
 		return 0;

@@ -378,7 +378,7 @@ void pmh_activity_settle(bool all)
 	waiting_count = kept;
 }
 
-static void take(const struct activity *a)
+static void cupti_activity_take(const struct activity *a)
 {
 	struct activity copy = *a;
 
@@ -432,7 +432,7 @@ void pmh_activity_link(const CUpti_Activity *record)
 
 static void take_kernel(const CUpti_ActivityKernel10 *r)
 {
-	take(&(struct activity){.kind = PM_KIND_LAUNCH,
+	cupti_activity_take(&(struct activity){.kind = PM_KIND_LAUNCH,
 		.begin_ns = r->start,
 		.end_ns = r->end,
 		.node = r->graphNodeId,
@@ -448,7 +448,7 @@ static void take_kernel(const CUpti_ActivityKernel10 *r)
 
 /* The fields of the records of copies and sets have the same names. */
 #define TAKE_MEMORY(r, of_kind, of_direction) \
-	take(&(struct activity){.kind = of_kind, \
+	cupti_activity_take(&(struct activity){.kind = of_kind, \
 		.begin_ns = (r)->start, \
 		.end_ns = (r)->end, \
 		.node = (r)->graphNodeId, \

@@ -97,7 +97,7 @@ struct new_range {
 	uint32_t number;
 };
 
-static void add(void *data)
+static void range_add(void *data)
 {
 	struct new_range *new = data;
 	struct pmh_range *r = &new->range;
@@ -122,7 +122,7 @@ static __attribute__((noinline)) uint32_t new_number(const struct pmh_range *ran
 	const struct pmh_moment begin = pmh_moment();
 	const int saved_errno = errno;
 
-	pmh_run_on_own_stack(add, &new);
+	pmh_run_on_own_stack(range_add, &new);
 	pmh_new_cost_since(&pmh_self.new_cost, begin);
 	errno = saved_errno;
 	return new.number;

@@ -72,7 +72,7 @@ struct pmh_moment pmh_moment(void)
 	return (struct pmh_moment){pmh_ticks(), pmh_processor_ns()};
 }
 
-static void add(_Atomic uint64_t *sum, uint64_t more)
+static void own_cost_add(_Atomic uint64_t *sum, uint64_t more)
 {
 	atomic_store_explicit(
 		sum, atomic_load_explicit(sum, memory_order_relaxed) + more, memory_order_relaxed);
@@ -80,6 +80,6 @@ static void add(_Atomic uint64_t *sum, uint64_t more)
 
 void pmh_new_cost_since(struct pmh_new_cost *cost, struct pmh_moment begin)
 {
-	add(&cost->ticks, pmh_ticks() - begin.ticks);
-	add(&cost->processor_ns, pmh_processor_ns() - begin.processor_ns);
+	own_cost_add(&cost->ticks, pmh_ticks() - begin.ticks);
+	own_cost_add(&cost->processor_ns, pmh_processor_ns() - begin.processor_ns);
 }

@@ -46,7 +46,7 @@ static int own_tid(void)
 	return (int)syscall(SYS_gettid);
 }
 
-static bool take(struct pmh_thread *record, int owner)
+static bool thread_take(struct pmh_thread *record, int owner)
 {
 	int nobody = 0;
 
@@ -116,13 +116,13 @@ static struct pmh_thread *find_spare(int owner)
 		if (atomic_load_explicit(&spare_records[i], memory_order_relaxed)) {
 			struct pmh_thread *record = atomic_exchange(&spare_records[i], NULL);
 
-			if (take(record, owner))
+			if (thread_take(record, owner))
 				return record;
 		}
 	for (unsigned i = 0; i < LOOKED_AT; i++) {
 		struct pmh_thread *record = look_at_next();
 
-		if (take(record, owner))
+		if (thread_take(record, owner))
 			return record;
 	}
 	return NULL;

@@ -48,7 +48,7 @@ static bool read_process(const char *pid, struct process *process)
 		       &process->parent, &process->session, &process->started) == 3;
 }
 
-static void add(struct processes *list, const struct process *process)
+static void below_add(struct processes *list, const struct process *process)
 {
 	struct process *more = realloc(list->items, (list->count + 1) * sizeof *more);
 
@@ -108,14 +108,14 @@ void pmrun_list_below(const pid_t *pids, int count)
 
 	while (folder && (entry = readdir(folder)))
 		if (isdigit((unsigned char)entry->d_name[0]) && read_process(entry->d_name, &process))
-			add(&all, &process);
+			below_add(&all, &process);
 	if (folder)
 		closedir(folder);
 	for (size_t i = 0; i < all.count; i++)
 		for (int r = 0; r < count; r++)
 			if (pids[r] && !find(&listed, all.items[i].pid) &&
 				is_below(&all, &all.items[i], pids[r]))
-				add(&listed, &all.items[i]);
+				below_add(&listed, &all.items[i]);
 	free(all.items);
 }
 

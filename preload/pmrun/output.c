@@ -90,7 +90,7 @@ static void clean(char *bytes, size_t n)
 			bytes[i] = ' ';
 }
 
-static void take(struct source *s)
+static void output_take(struct source *s)
 {
 	ssize_t n = read(s->fd, s->line + s->used, sizeof s->line - s->used);
 	char *end;
@@ -137,7 +137,7 @@ static void *pass_on(void *unused)
 		ending = ending || polled[source_count].revents;
 		for (int i = 0; i < source_count; i++)
 			if (polled[i].revents)
-				take(&sources[i]);
+				output_take(&sources[i]);
 	}
 	for (int i = 0; i < source_count; i++)
 		if (sources[i].fd >= 0 && sources[i].used > 0)

@@ -35,7 +35,7 @@ static long read_arguments(void *unused)
 	return got;
 }
 
-static void add(const char *text, size_t text_bytes)
+static void command_add(const char *text, size_t text_bytes)
 {
 	const size_t room = sizeof note - 1 - note_bytes;
 
@@ -47,8 +47,8 @@ static void add(const char *text, size_t text_bytes)
 
 static void add_word(const char *text)
 {
-	add(" ", 1);
-	add(text, strlen(text));
+	command_add(" ", 1);
+	command_add(text, strlen(text));
 }
 
 static const char *base_of(const char *path)
@@ -142,19 +142,19 @@ static void add_argument(const char *argument)
 	size_t password_bytes;
 	const char *password = find_password(argument, &password_bytes);
 
-	add(" ", 1);
+	command_add(" ", 1);
 	if (password && (size_t)(password - argument) < shown) {
 		const size_t before = (size_t)(password - argument);
 
-		add(argument, before);
-		add(MASK, strlen(MASK));
+		command_add(argument, before);
+		command_add(MASK, strlen(MASK));
 		if (before + password_bytes < shown)
-			add(password + password_bytes, shown - before - password_bytes);
+			command_add(password + password_bytes, shown - before - password_bytes);
 	} else {
-		add(argument, shown);
+		command_add(argument, shown);
 	}
 	if (shown < whole)
-		add(MASK, strlen(MASK));
+		command_add(MASK, strlen(MASK));
 }
 
 static void add_arguments(const char *at, const char *end)
@@ -181,7 +181,7 @@ void pmh_command_note(const char *program)
 	const char *end, *rest;
 
 	note_bytes = 0;
-	add("command:", strlen("command:"));
+	command_add("command:", strlen("command:"));
 	if (got <= 0) {
 		add_word(program);
 		pmh_note(note);

@@ -137,8 +137,8 @@ static void add_now(void *data)
 }
 
 /* A new thing of a type: the fixed part begins with its number. Returns 0 when the table is full. */
-static uint32_t add(uint64_t hash, enum pm_entry_type type, void *fixed, size_t fixed_bytes, const void *tail,
-	size_t tail_bytes)
+static uint32_t intern_add(uint64_t hash, enum pm_entry_type type, void *fixed, size_t fixed_bytes,
+	const void *tail, size_t tail_bytes)
 {
 	const int saved_errno = errno;
 	struct addition a = {hash, type, fixed, fixed_bytes, tail, tail_bytes, 0};
@@ -177,7 +177,7 @@ uint32_t pmh_string(const char *text)
 	struct pm_entry_string fixed;
 	uint32_t number = pmh_found(hash);
 
-	return number ? number : add(hash, PM_ENTRY_STRING, &fixed, sizeof fixed, text, n + 1);
+	return number ? number : intern_add(hash, PM_ENTRY_STRING, &fixed, sizeof fixed, text, n + 1);
 }
 
 uint32_t pmh_descriptor_number(enum pm_descriptor_kind kind, const int64_t *values, unsigned value_count)
@@ -187,7 +187,7 @@ uint32_t pmh_descriptor_number(enum pm_descriptor_kind kind, const int64_t *valu
 	uint32_t number = pmh_found(hash);
 
 	return number ? number
-		      : add(hash, PM_ENTRY_DESCRIPTOR, &fixed, sizeof fixed, values,
+		      : intern_add(hash, PM_ENTRY_DESCRIPTOR, &fixed, sizeof fixed, values,
 				value_count * sizeof values[0]);
 }
 
@@ -204,7 +204,7 @@ uint16_t pmh_queue_number(int device, const void *stream, unsigned generation)
 	uint32_t number = pmh_found(hash);
 
 	if (!number)
-		number = add(hash, PM_ENTRY_QUEUE, &fixed, sizeof fixed, NULL, 0);
+		number = intern_add(hash, PM_ENTRY_QUEUE, &fixed, sizeof fixed, NULL, 0);
 	if (generation > 0 && !is_again)
 		pmh_lose(PM_LOSS_STREAMS, 1);
 	return number < UINT16_MAX ? (uint16_t)number : UINT16_MAX;
@@ -224,7 +224,7 @@ uint32_t pmh_range_entry(uint64_t hash, struct pm_entry_range *entry)
 
 	if (number || last_number[PM_ENTRY_RANGE] >= RANGES_MOST)
 		return number;
-	return add(hash, PM_ENTRY_RANGE, entry, sizeof *entry, NULL, 0);
+	return intern_add(hash, PM_ENTRY_RANGE, entry, sizeof *entry, NULL, 0);
 }
 
 uint32_t pmh_communicator_number(int rank, int size, int device, uint64_t id)
@@ -234,7 +234,7 @@ uint32_t pmh_communicator_number(int rank, int size, int device, uint64_t id)
 	struct pm_entry_communicator fixed = {.rank = rank, .size = size, .device = device, .hash = id};
 	uint32_t number = pmh_found(hash);
 
-	return number ? number : add(hash, PM_ENTRY_COMMUNICATOR, &fixed, sizeof fixed, NULL, 0);
+	return number ? number : intern_add(hash, PM_ENTRY_COMMUNICATOR, &fixed, sizeof fixed, NULL, 0);
 }
 
 /* Not interned: each executable graph is one. */
@@ -304,7 +304,8 @@ uint32_t pmh_operation_entry(
 	pmh_acquire(&lock);
 	write_function(function);
 	pmh_release(&lock);
-	return add(hash, PM_ENTRY_OPERATION, &fixed, sizeof fixed, values, value_count * sizeof values[0]);
+	return intern_add(
+		hash, PM_ENTRY_OPERATION, &fixed, sizeof fixed, values, value_count * sizeof values[0]);
 }
 
 /* ---- device addresses ---- */
@@ -401,7 +402,7 @@ uint32_t pmh_touches_number(const uint8_t *bytes, uint32_t byte_count)
 
 	if (number || last_number[PM_ENTRY_TOUCHES] >= LISTS)
 		return number;
-	return add(hash, PM_ENTRY_TOUCHES, &fixed, sizeof fixed, bytes, byte_count);
+	return intern_add(hash, PM_ENTRY_TOUCHES, &fixed, sizeof fixed, bytes, byte_count);
 }
 
 /*

@@ -10,7 +10,7 @@
 static uint8_t classes[CLASSED]; /* enum pmh_live_class and one, by operation; 0: not known */
 static uint64_t steps, timed_steps, changes;
 
-static void add(uint64_t *to, uint64_t count)
+static void live_add(uint64_t *to, uint64_t count)
 {
 	__atomic_fetch_add(to, count, __ATOMIC_RELAXED);
 }
@@ -44,7 +44,7 @@ void pmh_live_calls(unsigned count)
 
 	if (!live)
 		return;
-	add(&live->calls, count);
+	live_add(&live->calls, count);
 	set(&live->seen_ns, pmh_monotonic_ns());
 }
 
@@ -54,7 +54,7 @@ void pmh_live_communicated(uint32_t op)
 
 	pmh_live_classify(op, PMH_LIVE_COMMUNICATION);
 	if (live)
-		add(&live->communications, 1);
+		live_add(&live->communications, 1);
 }
 
 void pmh_live_classify(uint32_t op, enum pmh_live_class class)
@@ -74,7 +74,7 @@ void pmh_live_device(uint32_t op, uint64_t ns)
 	const uint8_t class = op < CLASSED ? __atomic_load_n(&classes[op], __ATOMIC_RELAXED) : 0;
 
 	if (live)
-		add(&live->device_ns[class ? class - 1 : PMH_LIVE_KERNEL], ns);
+		live_add(&live->device_ns[class ? class - 1 : PMH_LIVE_KERNEL], ns);
 }
 
 void pmh_live_steps(uint64_t now_ns, uint64_t took_ns, unsigned count, bool is_timed)

@@ -199,7 +199,7 @@ static void pair_rest(
 	}
 }
 
-static void add(
+static void compare_match_add(
 	struct compare_pair *pair, const struct layer *base, const struct layer *other, bool alike_models)
 {
 	struct likeness like = {.by = ""};
@@ -222,11 +222,11 @@ void compare_match(const struct analysis *base, const struct analysis *other, st
 			taken[partners[i]] = true;
 	pair_rest(&from, &to, partners, taken);
 	for (size_t i = 0; i < from.count; i++)
-		add(pair, from.items[i], partners[i] == ALONE ? NULL : to.items[partners[i]],
+		compare_match_add(pair, from.items[i], partners[i] == ALONE ? NULL : to.items[partners[i]],
 			from.count == to.count);
 	for (size_t j = 0; j < to.count; j++)
 		if (!taken[j])
-			add(pair, NULL, to.items[j], false);
+			compare_match_add(pair, NULL, to.items[j], false);
 	free(partners);
 	free(taken);
 	free(from.items);

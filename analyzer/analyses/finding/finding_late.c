@@ -19,7 +19,7 @@ struct more {
 	enum phase phase; /* of neither */
 };
 
-static void take(struct more *most, struct more more)
+static void finding_late_take(struct more *most, struct more more)
 {
 	if (more.ns > most->ns)
 		*most = more;
@@ -33,10 +33,11 @@ static struct more more_in_outliers(const struct finding_list *list, size_t work
 	struct more most = {0};
 
 	for (size_t i = 0; i < calls->count; i++)
-		take(&most, (struct more){calls->items[i].outlier_ns - calls->items[i].typical_ns,
-				    &calls->items[i], false, PHASE_OTHER});
-	take(&most, (struct more){
-			    calls->outside.outlier_ns - calls->outside.typical_ns, NULL, true, PHASE_OTHER});
+		finding_late_take(
+			&most, (struct more){calls->items[i].outlier_ns - calls->items[i].typical_ns,
+				       &calls->items[i], false, PHASE_OTHER});
+	finding_late_take(&most, (struct more){calls->outside.outlier_ns - calls->outside.typical_ns, NULL,
+					 true, PHASE_OTHER});
 	for (int phase = 0; phase < PHASE_WORK_COUNT; phase++) {
 		double ns = 0;
 
@@ -44,9 +45,10 @@ static struct more more_in_outliers(const struct finding_list *list, size_t work
 			if (list->step.outlier[i])
 				ns += (double)from->phases.times[from->used[i]].exclusive_ns[phase];
 		if (phase != PHASE_COMMUNICATION)
-			take(&most, (struct more){ns / (double)list->step.outlier_count -
-							  finding_phase(list, worker, (enum phase)phase),
-					    NULL, false, (enum phase)phase});
+			finding_late_take(
+				&most, (struct more){ns / (double)list->step.outlier_count -
+							     finding_phase(list, worker, (enum phase)phase),
+					       NULL, false, (enum phase)phase});
 	}
 	return most;
 }
@@ -89,16 +91,16 @@ static struct more more_than_others(const struct finding_list *list, size_t work
 	for (size_t i = 0; i < calls->count; i++) {
 		const struct host_call *call = &calls->items[i];
 
-		take(&most, (struct more){call->idle_ns - of_others(list, worker, call->name, 0), call, false,
-				    PHASE_OTHER});
+		finding_late_take(&most, (struct more){call->idle_ns - of_others(list, worker, call->name, 0),
+						 call, false, PHASE_OTHER});
 	}
-	take(&most, (struct more){calls->outside_ns - of_others(list, worker, NULL, PHASE_COUNT), NULL, true,
-			    PHASE_OTHER});
+	finding_late_take(&most, (struct more){calls->outside_ns - of_others(list, worker, NULL, PHASE_COUNT),
+					 NULL, true, PHASE_OTHER});
 	for (int phase = 0; phase < PHASE_WORK_COUNT; phase++)
 		if (phase != PHASE_COMMUNICATION)
-			take(&most, (struct more){phase_mean(list, worker, phase) -
-							  of_others(list, worker, NULL, phase),
-					    NULL, false, (enum phase)phase});
+			finding_late_take(&most, (struct more){phase_mean(list, worker, phase) -
+								       of_others(list, worker, NULL, phase),
+							 NULL, false, (enum phase)phase});
 	return most;
 }
 

@@ -75,7 +75,7 @@ static void add_path(struct sources *sources, const char *path)
 	*MEM_PUSH(sources->items, sources->count, sources->room) = (struct source){.path = path};
 }
 
-static void add(struct hang *hang, struct sources *sources, const char *path)
+static void hang_read_add(struct hang *hang, struct sources *sources, const char *path)
 {
 	struct dirent **entries;
 	struct stat status;
@@ -189,7 +189,7 @@ void hang_read(struct hang *hang, char **paths, size_t path_count)
 	clock_gettime(CLOCK_REALTIME, &begin);
 	hang->read_ns = (int64_t)begin.tv_sec * 1000000000 + begin.tv_nsec;
 	for (size_t i = 0; i < path_count; i++)
-		add(hang, &sources, paths[i]);
+		hang_read_add(hang, &sources, paths[i]);
 	parallel_each(sources.count, 0, read_source, &sources);
 	for (size_t i = 0; i < sources.count; i++)
 		add_rank(hang, &sources.items[i]);

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-static void add(struct hang_waits *waits, struct hang_wait wait)
+static void hang_wait_add(struct hang_waits *waits, struct hang_wait wait)
 {
 	if (wait.from != wait.to)
 		*MEM_PUSH(waits->items, waits->count, waits->room) = wait;
@@ -32,7 +32,7 @@ static void collectives(const struct hang *hang, const struct hang_group *group,
 		for (size_t o = 0; o < group->member_count; o++) {
 			wait.to = group->members[o].rank;
 			if (group->members[o].count == least)
-				add(waits, wait);
+				hang_wait_add(waits, wait);
 		}
 	}
 }
@@ -71,14 +71,14 @@ static void transfers(const struct hang *hang, const struct hang_group *group, s
 				wait.ordinal = (back ? back->receives : 0) + 1;
 				wait.op = peer->last_send.op;
 				wait.since_ns = hang_real_ns(rank, peer->last_send.begin_ns);
-				add(waits, wait);
+				hang_wait_add(waits, wait);
 			}
 			if (peer->receives > (back ? back->sends : 0)) {
 				wait.kind = HANG_WAIT_RECEIVE;
 				wait.ordinal = (back ? back->sends : 0) + 1;
 				wait.op = peer->last_receive.op;
 				wait.since_ns = hang_real_ns(rank, peer->last_receive.begin_ns);
-				add(waits, wait);
+				hang_wait_add(waits, wait);
 			}
 		}
 	}
@@ -102,12 +102,13 @@ static void joins(const struct hang *hang, struct hang_waits *waits)
 		for (size_t o = 0; o < hang->rank_count; o++)
 			if (!is_joining(hang->ranks[o]) &&
 				hang->ranks[o]->standing.joins < rank->standing.joins)
-				add(waits, (struct hang_wait){.from = r,
-						   .to = o,
-						   .kind = HANG_WAIT_JOIN,
-						   .ordinal = rank->standing.joins,
-						   .op = rank->thread->op,
-						   .since_ns = hang_real_ns(rank, rank->thread->begin_ns)});
+				hang_wait_add(waits,
+					(struct hang_wait){.from = r,
+						.to = o,
+						.kind = HANG_WAIT_JOIN,
+						.ordinal = rank->standing.joins,
+						.op = rank->thread->op,
+						.since_ns = hang_real_ns(rank, rank->thread->begin_ns)});
 	}
 }
 

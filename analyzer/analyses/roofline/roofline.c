@@ -104,8 +104,8 @@ static double call_time(const struct timeline *timeline, const struct timeline_c
 }
 
 /* A call's share of work with the time of that share; time < 0: not known. */
-static void add(struct cell *cell, const struct work *work, const struct device_peak *peak, double share,
-	double time_ns, uint32_t kernels)
+static void roofline_add(struct cell *cell, const struct work *work, const struct device_peak *peak,
+	double share, double time_ns, uint32_t kernels)
 {
 	double flops_ns = peak->source ? share * work->flops / peak->flops[work->type] * 1e9 : 0;
 	double bytes_ns = peak->source && !work->link ? share * work->bytes / peak->bandwidth * 1e9 : 0;
@@ -165,7 +165,7 @@ static void add_call(struct gather *gather, const struct analysis_worker *worker
 		return;
 	if (!work->known && call->interval_count && operator_find(gather->operators, process, call, &found))
 		work = &found.work;
-	add(&gather->kinds[work->kind], work, peak, 1, time_ns, call->interval_count);
+	roofline_add(&gather->kinds[work->kind], work, peak, 1, time_ns, call->interval_count);
 	gather->kind_links[work->kind] |= work->link;
 	if (!counts)
 		return;
@@ -190,8 +190,8 @@ static void add_call(struct gather *gather, const struct analysis_worker *worker
 		size_t direction =
 			direction_of(gather, role, &worker->layers.items[part->layer], work, call->operation);
 
-		add(&gather->cells[places[part->layer] * ROOFLINE_DIRECTION_COUNT + direction], work, peak,
-			part->share, time_ns, call->interval_count);
+		roofline_add(&gather->cells[places[part->layer] * ROOFLINE_DIRECTION_COUNT + direction], work,
+			peak, part->share, time_ns, call->interval_count);
 	}
 }
 

@@ -48,7 +48,7 @@ static const char *time_text(const struct search *search, double ns)
 	return print_time(&search->list->arena, ns);
 }
 
-static void add(struct search *search, struct cause cause)
+static void summaries_cause_add(struct search *search, struct cause cause)
 {
 	if (isfinite(cause.cost_ns) &&
 		(cause.cost_ns < CAUSE_COST * search->iteration_ns ||
@@ -133,7 +133,7 @@ static void find_slower(struct search *search, const struct pair *pairs, size_t 
 	if (search->factor < FACTOR_COUNTS || slower * 3 < count * 2)
 		search->factor = 1;
 	else
-		add(search,
+		summaries_cause_add(search,
 			(struct cause){.kind = CAUSE_SLOWER,
 				.cost_ns = ns + slow_copying_ns(search),
 				.factor = search->factor,
@@ -163,7 +163,7 @@ static void find_layer(struct search *search, const struct pair *pairs, size_t c
 			small++;
 			continue;
 		}
-		add(search,
+		summaries_cause_add(search,
 			(struct cause){.kind = CAUSE_LAYER,
 				.layer = summaries_title(
 					search->job, search->job->workers[search->worker].stage, pair->name),
@@ -181,13 +181,14 @@ static void find_layer(struct search *search, const struct pair *pairs, size_t c
 	}
 	if (small < 2 || small_ns < RESIDUE * excess(search))
 		return;
-	add(search, (struct cause){.kind = CAUSE_LAYERS,
-			    .cost_ns = small_ns,
-			    .factor = small_own_ns / (small_own_ns - small_ns),
-			    .evidence = arena_format(&search->list->arena,
-				    "%zu layers that together take %.2f× the time, none of them a large part "
-				    "of it",
-				    small, small_own_ns / (small_own_ns - small_ns))});
+	summaries_cause_add(search,
+		(struct cause){.kind = CAUSE_LAYERS,
+			.cost_ns = small_ns,
+			.factor = small_own_ns / (small_own_ns - small_ns),
+			.evidence = arena_format(&search->list->arena,
+				"%zu layers that together take %.2f× the time, none of them a large part "
+				"of it",
+				small, small_own_ns / (small_own_ns - small_ns))});
 }
 
 /* ---- Other causes ---- */
@@ -210,12 +211,13 @@ static void find_work(struct search *search, const struct pair *pairs, size_t co
 	/* Not everything grows with the batch. */
 	ns = fmin(ns, median(&search->own->compute) - median(&search->than->compute));
 	if (search->more > 1)
-		add(search, (struct cause){.kind = CAUSE_WORK,
-				    .cost_ns = ns,
-				    .factor = search->more,
-				    .evidence = arena_format(&search->list->arena,
-					    "%.2f× the batch; its input is %s, on other ranks %s",
-					    search->more, input_of(search->own), input_of(search->than))});
+		summaries_cause_add(search,
+			(struct cause){.kind = CAUSE_WORK,
+				.cost_ns = ns,
+				.factor = search->more,
+				.evidence = arena_format(&search->list->arena,
+					"%.2f× the batch; its input is %s, on other ranks %s", search->more,
+					input_of(search->own), input_of(search->than))});
 }
 
 static bool figure_counts(const struct search *search, const struct summary_spread *own,
@@ -232,7 +234,7 @@ static void find_input(struct search *search)
 
 	if (!figure_counts(search, &own->lead, &than->lead, cost_ns))
 		return;
-	add(search,
+	summaries_cause_add(search,
 		(struct cause){.kind = CAUSE_INPUT,
 			.cost_ns = cost_ns,
 			.factor = median(&than->lead) > 0 ? median(&own->lead) / median(&than->lead) : NAN,
@@ -255,7 +257,7 @@ static void find_host(struct search *search)
 
 	if (!figure_counts(search, &own->host, &than->host, cost_ns))
 		return;
-	add(search,
+	summaries_cause_add(search,
 		(struct cause){.kind = CAUSE_HOST,
 			.cost_ns = cost_ns,
 			.factor = median(&than->host) > 0 ? median(&own->host) / median(&than->host) : NAN,
@@ -272,17 +274,18 @@ static void find_unknown(struct search *search)
 	if (search->explained_ns > 0 || worker->sample_count == 0 ||
 		(double)worker->late_count < CAUSE_RECURS * (double)worker->sample_count)
 		return;
-	add(search, (struct cause){.kind = CAUSE_UNKNOWN,
-			    .advice = "pmanalyze report of the traces may identify the cause",
-			    .cost_ns = NAN,
-			    .factor = NAN,
-			    .evidence = arena_format(&search->list->arena,
-				    "it arrives late in %zu of %zu sampled iterations, but %s; what calls or "
-				    "slow links do is not in summaries",
-				    worker->late_count, worker->sample_count,
-				    search->than ? "its layers, input and launches take no longer than on "
-						   "other ranks"
-						 : "no other rank has the same layers to compare with")});
+	summaries_cause_add(search,
+		(struct cause){.kind = CAUSE_UNKNOWN,
+			.advice = "pmanalyze report of the traces may identify the cause",
+			.cost_ns = NAN,
+			.factor = NAN,
+			.evidence = arena_format(&search->list->arena,
+				"it arrives late in %zu of %zu sampled iterations, but %s; what calls or "
+				"slow links do is not in summaries",
+				worker->late_count, worker->sample_count,
+				search->than ? "its layers, input and launches take no longer than on "
+					       "other ranks"
+					     : "no other rank has the same layers to compare with")});
 }
 
 /* ---- The search ---- */
