@@ -99,7 +99,7 @@ expect(4, "3 are needed", "check", "--fail-if-slower", "5%", "speed.json", "one"
 table = json.loads(expect(0, "", "show", "--json", "speed.json"))
 if [run["name"] for run in table["runs"]] != ["c", "c"]:
     complain(f"show: {table}")
-expect(2, "by how much", "check", "speed.json", "one")
+expect(2, "no margin given", "check", "speed.json", "one")
 expect(2, "expected add, check or show", "list", "speed.json")
 expect(2, "no run given", "add", "speed.json")
 expect(1, "none", "show", "none.json")

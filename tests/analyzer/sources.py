@@ -71,7 +71,7 @@ if "Straggler rank 2" not in output("balance", "sums.three") or "ranks" not in b
 if "ended in order" not in output("hang", "sums.three") or json.loads(output("hang", "--json", "sums.three"))["class"] != "none":
     complain("hang of a run that ended")
 killed = json.loads(output("hang", "--json", "sums.killed"))
-if killed["class"] != "unknown" or killed["without_end"] != 1 or "Without an end: rank 0" not in output("hang", "sums.killed"):
+if killed["class"] != "unknown" or killed["without_end"] != 1 or "Not ended: rank 0" not in output("hang", "sums.killed"):
     complain(f"hang of a killed run: {killed}")
 
 # careless hands
