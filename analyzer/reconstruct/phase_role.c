@@ -66,6 +66,11 @@ const struct layer_role *phase_role(const struct worker_model *model, const stru
 		placed = core_role(layers, iteration, core);
 	} else if (flags & WORKER_BESIDE) {
 		placed = layer_beside_role(layers, gap_before(layers, iteration, core), operation);
+		/* of no pass by itself: the computations around it tell more */
+		if (placed && placed->phase == PHASE_OTHER) {
+			role = placed;
+			placed = NULL;
+		}
 	}
 	if (!placed && (flags & WORKER_BESIDE) && core > 0) {
 		before = core_role(layers, iteration, core - 1);

@@ -21,11 +21,8 @@ def begins_of_work(pmanalyze, run):
     """When computations were called, of the process that has most of them."""
     best = []
     for trace in glob.glob(os.path.join(run, "*.pmtrace")):
-        kinds = {}
-        for line in ask(pmanalyze, "dump", trace).splitlines():
-            parts = line.split()
-            if len(parts) == 6 and parts[0].isdigit() and parts[1].isdigit():
-                kinds[parts[5]] = parts[3]
+        functions = json.loads(ask(pmanalyze, "dump", "--json", trace) or "{}").get("functions", [])
+        kinds = {function["name"]: function["kind"] for function in functions}
         begins = sorted(int(row["start_ns"])
                         for row in csv.DictReader(ask(pmanalyze, "dump", "--csv", "--records", trace).splitlines())
                         if row["kind"] == "call" and "c" not in row["flags"] and
