@@ -121,7 +121,7 @@ expect 0 'rank,trace,trace_bytes,' "$pmanalyze" reduce --csv -o all run
 [ "$(wc -l <out)" = 5 ] || complain "the table: $(cat out)"
 
 # other causes, injected; from summaries alone: "rank,cause,layer" or - for nobody
-run_case() {
+one_case() {
 	name=$1 expected=$2 disturb=$3 trainer=$4
 	shift 4
 	SOFTGPU_DISTURB=$disturb "$bin/pmrun" -q -n 4 -o "$name" --softgpu=v100 -- "$bin/$trainer" --synthetic --iterations 16 \
@@ -133,7 +133,12 @@ run_case() {
 import json, sys
 causes = json.load(open(sys.argv[1]))["causes"]
 print(" ".join(c["worker"].replace(" ", "") + "," + c["cause"] + "," + (c["layer"] or "") for c in causes) or "-")' "$name.json")
-	[ "$found" = "$expected" ] || complain "$name: $found found, $expected injected: $("$pmanalyze" report "$name.sums" | sed -n '/^Ranks/,$p')"
+	[ "$found" = "$expected" ]
+}
+# a busy machine's hosts are late for no cause of ours: what is found otherwise is tried once more
+run_case() {
+	one_case "$@" || { rm -r "$name.sums" && one_case "$@"; } ||
+		complain "$name: $found found, $expected injected: $("$pmanalyze" report "$name.sums" | sed -n '/^Ranks/,$p')"
 }
 run_case nothing - "" train_cnn --batch 768
 run_case jitter - "jitter=0.03 seed=3" train_cnn --batch 768
