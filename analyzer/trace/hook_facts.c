@@ -117,7 +117,8 @@ static void facts_read_word(struct hook_facts *facts, const char *word, size_t l
 		facts->role = found < COUNT(role_names) ? (enum pm_role)found : PM_ROLE_NONE;
 	} else if (name == 6 && memcmp(word, "access", 6) == 0) {
 		found = facts_find(access_names, COUNT(access_names), colon + 1, rest);
-		facts->access |= found < COUNT(access_names) ? (uint8_t)(1u << found) : 0;
+		if (found < COUNT(access_names))
+			facts->access = (uint8_t)(facts->access | 1u << found);
 	} else if (name == 5 && memcmp(word, "shape", 5) == 0 && rest < sizeof(facts->shape)) {
 		memcpy(facts->shape, colon + 1, rest);
 		facts->shape[rest] = 0;
