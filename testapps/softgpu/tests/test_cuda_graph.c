@@ -186,6 +186,7 @@ static void test_moved(void)
 	CUgraphExec executable;
 
 	OK(cuMemsetD8_v2(memory, 0, 32 * COUNT * sizeof(int)));
+	OK(cuCtxSynchronize()); /* the stream does not wait for the default one */
 	OK(cuGraphCreate(&inner, 0));
 	OK(cuGraphCreate(&middle, 0));
 	OK(cuGraphCreate(&outer, 0));
@@ -313,6 +314,7 @@ void test_graph_nodes(void)
 	OK(cuMemAlloc_v2(&memory, 32 * COUNT * sizeof(int)));
 	OK(cuMemAlloc_v2(&other, COUNT * sizeof(int)));
 	OK(cuMemsetD8_v2(memory, 0, 32 * COUNT * sizeof(int)));
+	OK(cuCtxSynchronize());
 	test_chain();
 	test_child();
 	test_moved();
