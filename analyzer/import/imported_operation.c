@@ -63,11 +63,13 @@ static struct hook_facts operation_facts(enum pm_kind kind, const char *name)
 	struct hook_facts facts = hook_facts_of_foreign(name);
 	const struct word *word = operation_word(name);
 
-	if (facts.role == PM_ROLE_NONE && strcmp(name, BOTH_WAYS) == 0)
+	if (facts.role != PM_ROLE_NONE)
+		return facts;
+	if (strcmp(name, BOTH_WAYS) == 0)
 		facts.role = PM_ROLE_SEND_RECEIVE;
-	else if (facts.role == PM_ROLE_NONE && kind == PM_KIND_COPY && !strstr(name, "Async"))
+	else if (kind == PM_KIND_COPY && !strstr(name, "Async"))
 		facts.role = PM_ROLE_BLOCKS;
-	else if (facts.role == PM_ROLE_NONE && word)
+	else if (word)
 		facts.role = word->role;
 	return facts;
 }

@@ -165,34 +165,27 @@ static void join_steps(struct steps *steps, const struct framework *framework)
 {
 	const struct timeline_range *ranges = timeline_ranges(steps->finder->timeline, steps->process);
 	size_t most_without = 0, least_with = SIZE_MAX;
+	size_t *calls = mem_alloc(steps->count + 1, sizeof(*calls)); /* by step: before it */
 	bool *passes = find_passes(steps), any = false;
 
 	for (size_t i = 1; i < steps->count; i++) {
-		const size_t calls = calls_before(steps, i);
-
+		calls[i] = calls_before(steps, i);
 		if (!framework_was_asked(
 			    framework, ranges[steps->items[i - 1].range].end_ns, begin_of(steps, i)))
 			continue;
 		if (passes[i])
-			least_with = calls < least_with ? calls : least_with;
+			least_with = calls[i] < least_with ? calls[i] : least_with;
 		else
-			most_without = calls > most_without ? calls : most_without;
+			most_without = calls[i] > most_without ? calls[i] : most_without;
 		any |= !passes[i];
 	}
-	for (size_t i = 1; any && least_with != SIZE_MAX && most_without < least_with && i < steps->count;
-		i++)
-		steps->items[i].joins = calls_before(steps, i) <= most_without;
+	if (any && least_with != SIZE_MAX && most_without < least_with)
+		for (size_t i = 1; i < steps->count; i++) {
+			steps->items[i].joins = calls[i] <= most_without;
+			steps->lines[steps->items[i].line].count -= steps->items[i].joins;
+		}
+	free(calls);
 	free(passes);
-}
-
-/* True: there are some. */
-static bool count_steps(struct steps *steps, const struct framework *framework)
-{
-	if (framework && are_in_order(steps))
-		join_steps(steps, framework);
-	for (size_t i = 0; i < steps->count; i++)
-		steps->lines[steps->items[i].line].count -= steps->items[i].joins;
-	return steps->count > 0;
 }
 
 /* Of the lines that are called as often the first. */
@@ -350,12 +343,15 @@ bool iteration_cut_framework(struct iteration_finder *finder)
 {
 	struct steps steps = {
 		.finder = finder, .process = &finder->timeline->processes[finder->worker->process]};
+	const bool any = list_steps(&steps) && steps.count > 0;
+	struct framework *framework = any ? iteration_framework(finder) : NULL;
 	uint32_t leading;
 
-	if (list_steps(&steps) && count_steps(&steps, iteration_framework(finder)) &&
-		(leading = leading_line(&steps)) != UINT32_MAX && steps.lines[leading].count >= LEAST_STEPS &&
-		!goes_on_in_graphs(&steps)) {
-		find_tail(&steps, iteration_framework(finder), leading);
+	if (framework && are_in_order(&steps))
+		join_steps(&steps, framework);
+	if (any && (leading = leading_line(&steps)) != UINT32_MAX &&
+		steps.lines[leading].count >= LEAST_STEPS && !goes_on_in_graphs(&steps)) {
+		find_tail(&steps, framework, leading);
 		cut(finder, &steps, leading);
 	}
 	free(steps.items);

@@ -98,14 +98,21 @@ void layer_find_evaluations(
 	const struct framework_word *before = NULL;
 
 	find_trained(&s);
-	for (uint32_t i = 0, end; i<count; i = end> i ? end : i + 1) {
-		for (end = i; end < count && words[end].place == FRAMEWORK_NO_GRADIENTS; end++)
-			;
-		if (end == i)
+	for (uint32_t i = 0, end; i < count; i = end) {
+		enum layer_rule rule;
+
+		end = i + 1;
+		if (words[i].place != FRAMEWORK_NO_GRADIENTS) {
 			before = layer_anchor_of(&words[i]) ? &words[i] : before;
-		else if (!is_figure(&s, before, i, end))
-			for (uint32_t j = i, rule = evaluation_of(&s, i, end); j < end; j++)
-				evaluates[j] = (enum layer_rule)rule;
+			continue;
+		}
+		while (end < count && words[end].place == FRAMEWORK_NO_GRADIENTS)
+			end++;
+		if (is_figure(&s, before, i, end))
+			continue;
+		rule = evaluation_of(&s, i, end);
+		for (uint32_t j = i; j < end; j++)
+			evaluates[j] = rule;
 	}
 	free(s.trained);
 }

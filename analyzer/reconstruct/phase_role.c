@@ -58,25 +58,25 @@ const struct layer_role *phase_role(const struct worker_model *model, const stru
 	const struct timeline_process *process = &model->timeline->processes[worker->process];
 	const uint32_t flags = model->roles[operation].flags;
 	const struct layer_role *role = &layers->operation_roles[operation - process->first_operation],
-				*placed = NULL, *before, *behind;
+				*placed, *before, *behind;
 
 	if (iteration == PHASE_NO_ITERATION || !layers->places)
 		return role;
 	if (flags & WORKER_CORE) {
 		placed = core_role(layers, iteration, core);
-	} else if (flags & WORKER_BESIDE) {
-		placed = layer_beside_role(layers, gap_before(layers, iteration, core), operation);
-		/* of no pass by itself: the computations around it tell more */
-		if (placed && placed->phase == PHASE_OTHER) {
-			role = placed;
-			placed = NULL;
-		}
+		return placed ? placed : role;
 	}
-	if (!placed && (flags & WORKER_BESIDE) && core > 0) {
-		before = core_role(layers, iteration, core - 1);
-		behind = core_role(layers, iteration, core);
-		if (before && behind)
-			placed = role_by_place(before, behind, role->phase, model->flows[operation].kind);
-	}
+	if (!(flags & WORKER_BESIDE))
+		return role;
+	placed = layer_beside_role(layers, gap_before(layers, iteration, core), operation);
+	if (placed && placed->phase != PHASE_OTHER)
+		return placed;
+	/* of no pass by itself: the computations around it tell more */
+	role = placed ? placed : role;
+	before = core > 0 ? core_role(layers, iteration, core - 1) : NULL;
+	behind = core_role(layers, iteration, core);
+	placed = before && behind
+			 ? role_by_place(before, behind, role->phase, model->flows[operation].kind)
+			 : NULL;
 	return placed ? placed : role;
 }

@@ -1,6 +1,7 @@
 /* What a hooked function does: see hook_facts.h. */
 #include "hook_facts.h"
 #include "pm_hooks.h"
+#include "trace_word.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,7 +16,7 @@ static const char *const role_names[] = {"NONE",
 #undef NAME
 };
 
-static const char *const access_names[] = {
+static const char *const access_names[] = {"NONE",
 #define NAME(name, text) #name,
 	PM_FORMAT_ACCESSES(NAME)
 #undef NAME
@@ -96,29 +97,19 @@ struct hook_facts hook_facts_of_foreign(const char *name)
 	return (struct hook_facts){0};
 }
 
-/* The number of a word of `length` bytes among the names; their count: it is not among them. */
-static size_t facts_find(const char *const names[], size_t count, const char *word, size_t length)
-{
-	size_t i = 0;
-
-	while (i < count && (strlen(names[i]) != length || memcmp(names[i], word, length) != 0))
-		i++;
-	return i;
-}
-
 static void facts_read_word(struct hook_facts *facts, const char *word, size_t length)
 {
 	const char *colon = memchr(word, ':', length);
-	size_t name = colon ? (size_t)(colon - word) : 0, found;
-	size_t rest = colon ? length - name - 1 : 0;
+	const size_t name = colon ? (size_t)(colon - word) : 0, rest = colon ? length - name - 1 : 0;
 
 	if (name == 4 && memcmp(word, "role", 4) == 0) {
-		found = facts_find(role_names, COUNT(role_names), colon + 1, rest);
-		facts->role = found < COUNT(role_names) ? (enum pm_role)found : PM_ROLE_NONE;
+		facts->role = (enum pm_role)trace_find_name(role_names, COUNT(role_names), colon + 1, rest);
 	} else if (name == 6 && memcmp(word, "access", 6) == 0) {
-		found = facts_find(access_names, COUNT(access_names), colon + 1, rest);
-		if (found < COUNT(access_names))
-			facts->access = (uint8_t)(facts->access | 1u << found);
+		const size_t access =
+			trace_find_name(access_names, COUNT(access_names), colon + 1, rest);
+
+		if (access)
+			facts->access = (uint8_t)(facts->access | 1u << (access - 1));
 	} else if (name == 5 && memcmp(word, "shape", 5) == 0 && rest < sizeof(facts->shape)) {
 		memcpy(facts->shape, colon + 1, rest);
 		facts->shape[rest] = 0;
@@ -128,15 +119,10 @@ static void facts_read_word(struct hook_facts *facts, const char *word, size_t l
 struct hook_facts hook_facts_read(const char *words)
 {
 	struct hook_facts facts = {0};
+	size_t length;
 
-	while (*words) {
-		size_t length;
-
-		words += strspn(words, " ");
-		length = strcspn(words, " ");
-		facts_read_word(&facts, words, length);
-		words += length;
-	}
+	for (const char *word; word = trace_next_word(&words, &length), length > 0;)
+		facts_read_word(&facts, word, length);
 	return facts;
 }
 

@@ -3,6 +3,7 @@
  * read. Also the names of the format's enumerators.
  */
 #include "trace_dictionary.h"
+#include "trace_word.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -62,14 +63,6 @@ uint64_t trace_type_bytes(uint64_t type)
 	return types[type < COUNT(types) ? type : 0].bytes;
 }
 
-static size_t find_name(const char *const names[], size_t count, const char *word, size_t length)
-{
-	for (size_t i = 1; i < count; i++)
-		if (strlen(names[i]) == length && memcmp(names[i], word, length) == 0)
-			return i;
-	return 0;
-}
-
 static size_t room_for(size_t count)
 {
 	size_t room = count ? 16 : 0;
@@ -116,15 +109,6 @@ static const char *second_text(const char *text, const unsigned char *end)
 	return second < end && *second ? bounded_text(second, (uint64_t)(end - second)) : NULL;
 }
 
-static const char *next_word(const char **text, size_t *length)
-{
-	const char *word = *text + strspn(*text, " ");
-
-	*length = strcspn(word, " ");
-	*text = word + *length;
-	return word;
-}
-
 /* "library KIND name type:label type:label ..."; `does`: what it does, or NULL */
 static void parse_function(
 	struct trace *trace, struct trace_function *function, const char *text, const char *does)
@@ -133,26 +117,26 @@ static void parse_function(
 	const char *word, *rest = text;
 	size_t length, count = 0;
 
-	word = next_word(&rest, &length);
+	word = trace_next_word(&rest, &length);
 	function->library = arena_text(&trace->arena, word, length);
-	word = next_word(&rest, &length);
-	function->kind = (enum pm_kind)find_name(kind_names, COUNT(kind_names), word, length);
-	word = next_word(&rest, &length);
+	word = trace_next_word(&rest, &length);
+	function->kind = (enum pm_kind)trace_find_name(kind_names, COUNT(kind_names), word, length);
+	word = trace_next_word(&rest, &length);
 	function->name = arena_text(&trace->arena, word, length);
 	function->facts = does ? hook_facts_read(does) : hook_facts_of(function->name);
-	for (const char *at = rest; next_word(&at, &length), length > 0;)
+	for (const char *at = rest; trace_next_word(&at, &length), length > 0;)
 		count++;
 	labels = arena_alloc(&trace->arena, count, sizeof(*labels));
 	for (size_t i = 0; i < count; i++) {
 		const char *colon;
 
-		word = next_word(&rest, &length);
+		word = trace_next_word(&rest, &length);
 		colon = memchr(word, ':', length);
 		if (colon) {
 			size_t type_length = (size_t)(colon - word);
 
 			labels[i].type =
-				(enum pm_value)find_name(value_names, COUNT(value_names), word, type_length);
+				(enum pm_value)trace_find_name(value_names, COUNT(value_names), word, type_length);
 			word = colon + 1;
 			length -= type_length + 1;
 		}

@@ -16,7 +16,6 @@
 
 #include "pm_format.h"
 
-#define SUFFIX ".pmtrace"
 #define LONGEST_S 60 /* between two readings of a process that makes no call */
 
 /* A trace of a process that pmrun started, or that one of these started. */
@@ -71,12 +70,10 @@ static bool is_known(const char *name)
 /* Of a launcher's job the folder has the traces of all ranks, and this one's name has its rank. */
 static bool may_be_own(const struct pmrun_options *o, const char *name)
 {
-	const size_t length = strlen(name);
 	char part[32];
 
 	snprintf(part, sizeof part, ".%d.", o->rank);
-	return length > strlen(SUFFIX) && strcmp(name + length - strlen(SUFFIX), SUFFIX) == 0 &&
-	       (!o->launched || strstr(name, part)) && !is_known(name);
+	return pmrun_trace_stem(name) > 0 && (!o->launched || strstr(name, part)) && !is_known(name);
 }
 
 static void find_traces(const struct pmrun_options *o, const pid_t *pids, int count)
@@ -101,8 +98,8 @@ static void find_traces(const struct pmrun_options *o, const pid_t *pids, int co
 static bool path_of(const struct pmrun_options *o, const struct trace *trace, const char *before, const char *end,
 	char path[PATH_MAX])
 {
-	return snprintf(path, PATH_MAX, "%s/%s%.*s%s", o->output, before,
-		       (int)(strlen(trace->name) - strlen(SUFFIX)), trace->name, end) < PATH_MAX;
+	return snprintf(path, PATH_MAX, "%s/%s%.*s%s", o->output, before, (int)pmrun_trace_stem(trace->name),
+		       trace->name, end) < PATH_MAX;
 }
 
 /* A new file takes the place of the old one at once. Where the memory may not be read there is none. */

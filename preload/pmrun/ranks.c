@@ -88,18 +88,23 @@ static void add_trace(struct pmrun_traces *t, int folder, const char *name)
 		close(fd);
 }
 
+size_t pmrun_trace_stem(const char *name)
+{
+	static const char suffix[] = ".pmtrace";
+	const size_t length = strlen(name), end = sizeof suffix - 1;
+
+	return length > end && strcmp(name + length - end, suffix) == 0 ? length - end : 0;
+}
+
 struct pmrun_traces pmrun_traces(const char *path)
 {
 	struct pmrun_traces t = {0};
 	DIR *folder = opendir(path);
 	struct dirent *e;
 
-	while (folder && (e = readdir(folder))) {
-		size_t n = strlen(e->d_name);
-
-		if (n > 8 && strcmp(e->d_name + n - 8, ".pmtrace") == 0)
+	while (folder && (e = readdir(folder)))
+		if (pmrun_trace_stem(e->d_name) > 0)
 			add_trace(&t, dirfd(folder), e->d_name);
-	}
 	if (folder)
 		closedir(folder);
 	return t;

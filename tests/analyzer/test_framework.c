@@ -1,6 +1,6 @@
 /*
  * What PyTorch and XLA say of calls, from ranges and programs alone: which operator made a node, whose
- * parameter's gradient one puts down, what the engine does behind a node, recomputation, the optimizer's
+ * parameter's gradient one puts down, what the engine does after a node, recomputation, the optimizer's
  * step, what records no gradients; and ranges that break off.
  */
 #include "check.h"
@@ -64,7 +64,7 @@ static uint32_t run(
 	return call;
 }
 
-/* The engine evaluates a node: one launch in it, and one behind it, which is the call after the one that is
+/* The engine evaluates a node: one launch in it, and one after it, which is the call after the one that is
  * answered. */
 static uint32_t evaluate(struct program *p, uint32_t outer, uint32_t inner, uint32_t sequence)
 {
@@ -140,7 +140,7 @@ static void check_step(void)
 	check_word(framework, loss, FRAMEWORK_FORWARD, NULL, "loss");
 	check_word(framework, ones, FRAMEWORK_NO_GRADIENTS, NULL, "first gradient");
 	check_word(framework, back_2, FRAMEWORK_BACKWARD, "net.2", "second node of an operator");
-	check_word(framework, back_2 + 1, FRAMEWORK_BACKWARD, "net.2", "what the engine adds behind a node");
+	check_word(framework, back_2 + 1, FRAMEWORK_BACKWARD, "net.2", "what the engine adds after a node");
 	check_word(framework, gradient, FRAMEWORK_BACKWARD, "net.2", "a parameter's gradient");
 	check_word(framework, back_1, FRAMEWORK_BACKWARD, "net.1", "node of an activation");
 	check_word(framework, clip, FRAMEWORK_NO_GRADIENTS, NULL, "clipping");
