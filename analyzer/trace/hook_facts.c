@@ -105,8 +105,7 @@ static void facts_read_word(struct hook_facts *facts, const char *word, size_t l
 	if (name == 4 && memcmp(word, "role", 4) == 0) {
 		facts->role = (enum pm_role)trace_find_name(role_names, COUNT(role_names), colon + 1, rest);
 	} else if (name == 6 && memcmp(word, "access", 6) == 0) {
-		const size_t access =
-			trace_find_name(access_names, COUNT(access_names), colon + 1, rest);
+		const size_t access = trace_find_name(access_names, COUNT(access_names), colon + 1, rest);
 
 		if (access)
 			facts->access = (uint8_t)(facts->access | 1u << (access - 1));

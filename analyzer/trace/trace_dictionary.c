@@ -135,8 +135,8 @@ static void parse_function(
 		if (colon) {
 			size_t type_length = (size_t)(colon - word);
 
-			labels[i].type =
-				(enum pm_value)trace_find_name(value_names, COUNT(value_names), word, type_length);
+			labels[i].type = (enum pm_value)trace_find_name(
+				value_names, COUNT(value_names), word, type_length);
 			word = colon + 1;
 			length -= type_length + 1;
 		}

@@ -16,8 +16,7 @@ static inline const char *trace_next_word(const char **text, size_t *length)
 }
 
 /* The number of a word among `count` names, of which the first stands for none; 0: it is not among them. */
-static inline size_t trace_find_name(
-	const char *const names[], size_t count, const char *word, size_t length)
+static inline size_t trace_find_name(const char *const names[], size_t count, const char *word, size_t length)
 {
 	for (size_t i = 1; i < count; i++)
 		if (strlen(names[i]) == length && memcmp(names[i], word, length) == 0)
