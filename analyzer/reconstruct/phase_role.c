@@ -75,8 +75,7 @@ const struct layer_role *phase_role(const struct worker_model *model, const stru
 	role = placed ? placed : role;
 	before = core > 0 ? core_role(layers, iteration, core - 1) : NULL;
 	behind = core_role(layers, iteration, core);
-	placed = before && behind
-			 ? role_by_place(before, behind, role->phase, model->flows[operation].kind)
-			 : NULL;
+	placed = before && behind ? role_by_place(before, behind, role->phase, model->flows[operation].kind)
+				  : NULL;
 	return placed ? placed : role;
 }
