@@ -266,7 +266,7 @@ static void test_held_back_order(void)
 	watch();
 	OK(cudaEventCreate(&event));
 	for (int i = 0; i < 2400; i++) {
-		kernel(a, 300 * US);
+		kernel(a, 300 * US * patience());
 		if (i != 1200)
 			continue;
 		OK(cudaEventRecord(event, a));
