@@ -202,7 +202,7 @@ struct pm_chunk {
 
 /*
  * A range of what the framework, a library or the program says that its thread is in (PM_ENTRY_RANGE): it begins, or
- * ends, between the records before and behind this slot. Those of a thread lie one in another: a begin opens one in the
+ * ends, between the records before and after this slot. Those of a thread lie one in another: a begin opens one in the
  * innermost that is open, an end closes that one, and an end without a begin closes nothing. Of ranges that overlap
  * (PM_RANGE_LOOSE) begin and end have the same `sequence`, and say nothing of where the thread is.
  */
@@ -523,7 +523,7 @@ struct pm_entry_range_window {
  * An instruction of a program that XLA has compiled, as its optimized HLO has it. Of a computation with a schedule all are
  * there. Of what is fused, and of what is called for each element, those that compute something, without operands and
  * without a name: they say only what the instruction that calls them is made of. Ids are XLA's, and distinct in a module.
- * The instruction's name, which ranges of XLA (PM_RANGE_NVTX) call `hlo_op`, follows behind the ids, ends with zero, and
+ * The instruction's name, which ranges of XLA (PM_RANGE_NVTX) call `hlo_op`, follows after the ids, ends with zero, and
  * may be empty.
  */
 struct pm_entry_hlo_instruction {
@@ -551,7 +551,7 @@ struct pm_entry_hlo_schedule {
 	uint64_t computation;
 };
 
-/* An HLO module, whose entries are all there: it comes behind its instructions. */
+/* An HLO module, whose entries are all there: it comes after its instructions. */
 struct pm_entry_hlo_module {
 	uint32_t number;
 	uint32_t name;    /* number of a string: "jit_step" */
@@ -600,7 +600,7 @@ struct pm_entry_note {
  * and after has read the statistics and the kinds of all chunks of one moment. Of a chunk of records, what is before its
  * first empty slot stays as it is for as long as the chunk's header does. A process that was killed while it dropped a
  * chunk leaves `changes` odd: then that chunk, at `dropping` in the file, has its first `dropped_slots` slots in the
- * statistics already (the record of the slot behind them perhaps in part).
+ * statistics already (the record of the slot after them perhaps in part).
  */
 struct pm_ring {
 	uint64_t changes;
@@ -616,7 +616,7 @@ struct pm_ring {
 	uint64_t first_device_ns; /* 0: no device interval is dropped */
 	uint64_t uncounted; /* dropped records that found no room in the statistics */
 	uint32_t statistics_operations; /* of each PM_CHUNK_STATISTICS */
-	uint32_t sketch_count;          /* of struct pm_sketch behind this struct */
+	uint32_t sketch_count;          /* of struct pm_sketch after this struct */
 	uint64_t reserved[3];
 };
 
@@ -642,7 +642,7 @@ struct pm_sketch {
 };
 
 /*
- * The bucket of a duration: below 64 the number itself, else its highest bit and the six bits behind that, so that no
+ * The bucket of a duration: below 64 the number itself, else its highest bit and the six bits after that, so that no
  * duration is further than 0.8% from the middle of its bucket.
  */
 #define PM_SKETCH_BITS 6
@@ -672,7 +672,7 @@ struct pm_footer {
 };
 
 /*
- * What is not recorded, by cause: name, class, words in brackets behind the number. The class says what is missing:
+ * What is not recorded, by cause: name, class, words in brackets after the number. The class says what is missing:
  * RECORDS calls and device intervals, TIMES the device times of calls, DETAILS what a call worked on, FUNCTIONS the
  * calls of functions that are not watched. Causes are only ever added, at the end.
  */

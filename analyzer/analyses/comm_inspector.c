@@ -103,7 +103,7 @@ static void add_unit(struct sums *sums, const struct inspector_call *calls, size
 	}
 }
 
-/* Behind the calls of the unit that begins at `first`. */
+/* After the calls of the unit that begins at `first`. */
 static size_t unit_end(const struct inspector_call *calls, size_t first, size_t end)
 {
 	size_t next = first + 1;

@@ -82,7 +82,7 @@ static int push(struct parser *parser, char *cell)
 	return 0;
 }
 
-/* Is the text, behind apostrophes and blanks, what a spreadsheet computes? */
+/* Is the text, after apostrophes and blanks, what a spreadsheet computes? */
 static bool is_formula(const char *text)
 {
 	double number;

@@ -30,7 +30,7 @@ void csv_free(struct csv *csv);
 /* The column of that name, or -1. */
 ptrdiff_t csv_find(const struct csv *csv, const char *name);
 
-/* Behind the sentence that there is no such column: " (did you mean 'NAME'?)", or "". */
+/* After the sentence that there is no such column: " (did you mean 'NAME'?)", or "". */
 const char *csv_hint(const struct csv *csv, const char *name, char hint[CSV_HINT]);
 
 /* The cell as a number: 0 if it is one, else -1. Locale is not asked. */

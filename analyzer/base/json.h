@@ -8,7 +8,7 @@
  * function has to look for the end of the window.
  *
  * A struct json belongs to one thread. Functions that step take a place in the window and answer the place
- * behind; they change nothing.
+ * after; they change nothing.
  */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H
@@ -30,7 +30,7 @@ struct json {
 	uint64_t passed_bytes; /* of the text, before the window */
 };
 
-/* Bytes of NUL behind the text, so that blocks may be read past its end. */
+/* Bytes of NUL after the text, so that blocks may be read past its end. */
 #define JSON_PADDING 64
 
 /* Text between two places of the window; of a string what is between the quotes, escapes as they are. */
@@ -63,26 +63,26 @@ void *json_all(struct json *json, size_t *bytes);
 /* Where in the text of the file (unpacked) the place is, from 0. */
 uint64_t json_offset(const struct json *json, const char *place);
 
-/* Behind blanks. */
+/* After blanks. */
 const char *json_blank(const char *place);
 
-/* `place` is behind the opening quote; answers the place behind the closing one, or NULL. */
+/* `place` is after the opening quote; answers the place after the closing one, or NULL. */
 const char *json_string(const char *place, struct json_text *text);
 
-/* Behind the value that begins at `place`, which is not checked inside; NULL: it does not end here, or there
+/* After the value that begins at `place`, which is not checked inside; NULL: it does not end here, or there
  * is none. */
 const char *json_skip(const char *place);
 
-/* Behind the end of the `depth` objects and arrays that `place` is in; NULL: it is not in the window. */
+/* After the end of the `depth` objects and arrays that `place` is in; NULL: it is not in the window. */
 const char *json_leave(const char *place, size_t depth);
 
 /*
- * The next member of an object: `place` is at its brace, or behind the value before. Answers the place of the
+ * The next member of an object: `place` is at its brace, or after the value before. Answers the place of the
  * value; NULL: there is no further member, or something else is there.
  */
 const char *json_member(const char *place, struct json_text *key);
 
-/* Behind a number, or a string that is one; NULL: there is none. What is behind the point is dropped. */
+/* After a number, or a string that is one; NULL: there is none. What is after the point is dropped. */
 const char *json_integer(const char *place, int64_t *value);
 
 /* A number of microseconds, or a string that is one, as ns; NULL: there is none, or it is beyond 292 years.

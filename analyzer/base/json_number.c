@@ -79,7 +79,7 @@ static bool scale(
 	return *value <= limit;
 }
 
-/* Behind what closes a number: a quote if it began with one. NULL where the window ends: digits may follow.
+/* After what closes a number: a quote if it began with one. NULL where the window ends: digits may follow.
  */
 static const char *close_number(const char *place, bool quoted)
 {
@@ -141,7 +141,7 @@ static bool to_time(const struct decimal *decimal, struct json_time *time)
 }
 
 /*
- * Up to 15 digits before the point and 3 behind it, as profilers write them, need no wide numbers. NULL: it
+ * Up to 15 digits before the point and 3 after it, as profilers write them, need no wide numbers. NULL: it
  * is not so.
  */
 static const char *short_micros(const char *place, struct json_time *time)

@@ -71,7 +71,7 @@ static size_t unpack(struct json *json, char *room, size_t bytes)
 			json->exhausted = true;
 			break;
 		}
-		/* A file may be several packed ones, one behind the other; what follows otherwise is
+		/* A file may be several packed ones, one after the other; what follows otherwise is
 		 * padding. */
 		if (source->between) {
 			if (source->stream.next_in[0] != 0x1f) {

@@ -49,7 +49,7 @@ static double mean_of(const double *values, size_t count, size_t stride)
 }
 
 /* Takes what is new of a column into the basis; whether anything is. Twice, since once leaves rounding errors
- * behind. */
+ * after. */
 static bool least_squares_take(struct work *w, const double *x, size_t column)
 {
 	double *next = w->basis + w->rank * w->rows, *r = w->triangle + column * w->count;

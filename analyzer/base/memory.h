@@ -14,7 +14,7 @@
 
 void *mem_alloc(size_t count, size_t item_bytes); /* zeroed; the caller frees it */
 
-/* Room for one more item behind the `count` there are; answers the array, perhaps moved. */
+/* Room for one more item after the `count` there are; answers the array, perhaps moved. */
 void *mem_grow(void *array, size_t count, size_t *room, size_t item_bytes);
 
 #define MEM_PUSH(array, count, room) \

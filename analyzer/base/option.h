@@ -48,7 +48,7 @@ enum {
 int option_next(const struct option_row *const *tables, int argument_count, char **arguments,
 	char text[OPTION_TROUBLE]);
 
-/* The same, up to the first word that is no option: what is behind it belongs to another program. */
+/* The same, up to the first word that is no option: what is after it belongs to another program. */
 int option_next_leading(const struct option_row *const *tables, int argument_count, char **arguments,
 	char text[OPTION_TROUBLE]);
 

@@ -68,7 +68,7 @@ void plot_names(struct plot *plot, struct plot_axis *axis, const char *const *na
 		axis->names[axis->name_count] = copy(plot, names[axis->name_count]);
 }
 
-/* Room for one more behind `count`, which doubles at each power of two. */
+/* Room for one more after `count`, which doubles at each power of two. */
 static void *grow(struct plot *plot, void *items, size_t count, size_t size)
 {
 	void *more;
@@ -362,7 +362,7 @@ static void thin(struct plot *plot, struct plot_series *series, size_t squares, 
 			continue;
 		point.stands_for = *here;
 		*here = 0;
-		/* the others stay behind the end, where their tips are freed */
+		/* the others stay after the end, where their tips are freed */
 		series->points[i] = series->points[kept];
 		series->points[kept++] = point;
 	}

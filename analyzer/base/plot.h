@@ -13,7 +13,7 @@
  *
  * Points that are no numbers, or not positive on a logarithmic axis, are left out and counted. All texts are
  * copied. A plot belongs to one thread. Without memory it stays as it is and `failed` is set, for which the
- * caller looks once, behind plot_scale.
+ * caller looks once, after plot_scale.
  */
 #ifndef BASE_PLOT_H
 #define BASE_PLOT_H
@@ -107,7 +107,7 @@ struct plot_point *plot_range(struct plot *plot, struct plot_series *series, dou
 void plot_scale(struct plot *plot);
 /* Ends that are given, before plot_scale: both axes alike, for instance. */
 void plot_fix(struct plot_axis *axis, double least, double greatest);
-/* Thins series of points out, behind plot_scale: of those in one small square the first stays, so that no
+/* Thins series of points out, after plot_scale: of those in one small square the first stays, so that no
  * more than `most` of a series are drawn, and none that lies apart is lost. */
 void plot_thin(struct plot *plot, size_t most);
 

@@ -19,7 +19,7 @@ struct plot_text {
 struct plot_text plot_text_for(FILE *out, bool plain);
 
 /*
- * Draws it, after plot_scale. Without colours, series of points behind the first are letters, as are the
+ * Draws it, after plot_scale. Without colours, series of points after the first are letters, as are the
  * points of lines that have something to say. Heat maps are not drawn.
  */
 void plot_text_print(const struct plot *plot, const struct plot_text *how, FILE *out);

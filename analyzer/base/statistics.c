@@ -27,7 +27,7 @@ static void swap(double *a, double *b)
 
 /*
  * Moves values so that the one at `rank` is where sorting would put it, those before it are not greater, and
- * those behind it not less (Hoare's selection): much faster than sorting, of which there is no other use.
+ * those after it not less (Hoare's selection): much faster than sorting, of which there is no other use.
  */
 static double select_rank(double *values, size_t count, size_t rank)
 {
@@ -46,7 +46,7 @@ static double select_rank(double *values, size_t count, size_t rank)
 				break;
 			swap(&values[i++], &values[j--]);
 		}
-		/* Up to j none is greater than the pivot, behind it none is less; j is before `last`. */
+		/* Up to j none is greater than the pivot, after it none is less; j is before `last`. */
 		if (rank <= j)
 			last = j;
 		else

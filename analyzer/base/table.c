@@ -131,7 +131,7 @@ void print_list(struct print_table *table, size_t column, const char *const *wor
 	cell->list = list;
 }
 
-/* Digits behind the point: six that count in the greatest time are enough for all. */
+/* Digits after the point: six that count in the greatest time are enough for all. */
 static int decimals_for(const struct unit *unit, double greatest_ns)
 {
 	if (unit->ns < 2)
@@ -172,7 +172,7 @@ static const char *cell_text(struct arena *arena, const struct print_cell *cell,
 	}
 }
 
-/* The unit of a table's times, and their digits behind the point: from the greatest. False: it has none. */
+/* The unit of a table's times, and their digits after the point: from the greatest. False: it has none. */
 static bool table_unit(const struct print_table *table, const struct unit **unit, int *decimals)
 {
 	double greatest_ns = 0;

@@ -34,7 +34,7 @@ struct print_column {
 	const char *key;   /* in JSON and CSV; times get "_ns" appended there. NULL: not in JSON */
 	const char *title; /* in text; NULL: not shown there */
 	enum print_type type;
-	int digits;          /* of reals and shares behind the point, of figures those that count; 0: as the
+	int digits;          /* of reals and shares after the point, of figures those that count; 0: as the
 				type has it */
 	const char *object;  /* NULL, or in JSON the key stands in an object of this name within the row's */
 	const char *csv_key; /* NULL: as `key`; "": not in CSV */

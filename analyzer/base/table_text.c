@@ -1,6 +1,6 @@
 /*
  * A table as text: see table.h. On a terminal that is too narrow for it the gaps are narrowed first; then the
- * columns that do not fit go below, behind the rows' names again, so that no line is longer than the terminal
+ * columns that do not fit go below, after the rows' names again, so that no line is longer than the terminal
  * and no word is cut: a name that is longer is broken where its parts meet.
  */
 #include "table_cells.h"
@@ -101,7 +101,7 @@ static void print_cells(
 	}
 }
 
-/* A name on lines of its own: broken behind a blank or point, or '/', ':' or '_', where one does not do. */
+/* A name on lines of its own: broken after a blank or point, or '/', ':' or '_', where one does not do. */
 static void print_name(const struct layout *layout, const char *text)
 {
 	const int room = layout->most - MARGIN;
@@ -123,7 +123,7 @@ static void print_name(const struct layout *layout, const char *text)
 	fprintf(layout->out, "%*s%s\n", *text ? MARGIN : 0, "", text);
 }
 
-/* The rows' names and the columns [first, end) behind them; of the first part the names are among them. */
+/* The rows' names and the columns [first, end) after them; of the first part the names are among them. */
 static void print_columns_of(const struct layout *layout, size_t first, size_t end)
 {
 	const size_t names = first ? layout->names : 0;
@@ -147,7 +147,7 @@ static void print_columns_of(const struct layout *layout, size_t first, size_t e
 	}
 }
 
-/* Behind a column and those that are about it. */
+/* After a column and those that are about it. */
 static size_t end_of_group(const struct layout *layout, size_t column)
 {
 	do
@@ -156,7 +156,7 @@ static size_t end_of_group(const struct layout *layout, size_t column)
 	return column;
 }
 
-/* Behind the columns from `first` on that have room beside each other: one at least. */
+/* After the columns from `first` on that have room beside each other: one at least. */
 static size_t end_of_part(const struct layout *layout, size_t first, int room)
 {
 	size_t end = end_of_group(layout, first);

@@ -10,7 +10,7 @@
  * the thread's next call. The path "-" is standard input.
  */
 
-/* All of it, with a zero behind, which the caller frees. */
+/* All of it, with a zero after, which the caller frees. */
 const char *text_file_read(const char *path, char **text, size_t *size);
 
 /* A JSON value, which the caller deletes. */

@@ -88,7 +88,7 @@ void cmd_findings(struct run *run, enum print_form form, cJSON *object, FILE *ou
 /* The warnings on stderr, for forms that have no place for them. */
 void cmd_print_warnings(struct run *run);
 
-/* The end of an answer: of a JSON object, unless NULL, and of the runs, whose warnings go behind what was
+/* The end of an answer: of a JSON object, unless NULL, and of the runs, whose warnings go after what was
  * printed. */
 void cmd_end_runs(cJSON *object, struct run *runs, size_t run_count);
 

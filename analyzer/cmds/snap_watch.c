@@ -131,7 +131,7 @@ static bool has_iteration(const struct looks *looks, const struct slow *slow)
 	return found;
 }
 
-/* FOLDER/TIME, or with a number behind it where there is one of that second. */
+/* FOLDER/TIME, or with a number after it where there is one of that second. */
 static char *name_folder(const struct looks *looks, const struct slow *slow)
 {
 	char time[32], more[16] = "", *name;

@@ -165,7 +165,7 @@ static bool add_losses(struct walk *walk, const struct hlo_instruction *root)
 	return any;
 }
 
-/* The operand that an element of the result was made by, behind what only hands it on. */
+/* The operand that an element of the result was made by, after what only hands it on. */
 static uint32_t maker_of(const struct hlo_module *module, uint32_t number)
 {
 	for (unsigned step = 0; step < 8 && number != HLO_NO_INSTRUCTION; step++) {

@@ -193,7 +193,7 @@ void imported_free(struct imported *imported);
 /*
  * Reads many files at once on `threads` threads (0: one for each processor) and gives each to `done`, in the
  * thread that read it, in no order; status is imported_read's. What `done` does not take (by copying the
- * struct and zeroing what it is given) is freed behind it.
+ * struct and zeroing what it is given) is freed after it.
  */
 void imported_read_all(const char *const *paths, size_t path_count, unsigned wanted, unsigned threads,
 	void (*done)(void *context, size_t index, struct imported *imported, int status), void *context);

@@ -8,7 +8,7 @@
  *  3. the operator: of the backward pass, or one that is a layer or shares its number with a backward one;
  *  4. a label that is open on another thread (the backward pass is run by a thread of its own, which has
  * none);
- *  5. the order: from the first layer of a pass to its backward work all is forward; behind the backward work
+ *  5. the order: from the first layer of a pass to its backward work all is forward; after the backward work
  *     what optimizers do is the update; and what follows that and the input's copy leads to the next pass;
  *  6. the name of the kernel.
  *
@@ -38,7 +38,7 @@ struct attribute {
 	size_t labelled_count;
 	size_t next_span;
 	enum state state;
-	bool updated;    /* behind the backward pass, an update was seen */
+	bool updated;    /* after the backward pass, an update was seen */
 	bool fed;        /* so was a copy of input */
 	size_t *pending; /* launches that may lead to the next pass */
 	size_t pending_count;
@@ -306,7 +306,7 @@ static bool is_of_graph(const struct imported *imported, uint32_t event)
 	       strstr(imported->strings.items[imported->calls.name[call]], "GraphLaunch");
 }
 
-/* Behind an operator of the backward pass, on its thread, without one. */
+/* After an operator of the backward pass, on its thread, without one. */
 static void set_layer(struct attribute *attribute, const struct imported_launch *launch)
 {
 	const struct imported_place *place = imported_place_of(&attribute->places, launch);

@@ -293,7 +293,7 @@ static void add_call(struct imported_build *build, const struct timeline_call *c
 	*MEM_PUSH(build->timeline->calls, build->timeline->call_count, build->timeline->call_room) = *call;
 }
 
-/* The launch of a graph with several events: they are calls of their own behind it, as with our own traces.
+/* The launch of a graph with several events: they are calls of their own after it, as with our own traces.
  */
 static void add_graph(struct imported_build *build, struct timeline_call *call, uint32_t event,
 	struct imported_operation *operation)
@@ -420,7 +420,7 @@ static void add_calls(struct imported_build *build)
 	imported_lost_end(&lost, build->timeline, build->process);
 }
 
-/* The recording as a window: what lies before and behind is not known. */
+/* The recording as a window: what lies before and after is not known. */
 static void add_window(struct timeline *timeline, struct timeline_process *process)
 {
 	struct timeline_window window = {.begin_ns = INT64_MAX, .end_ns = INT64_MIN};

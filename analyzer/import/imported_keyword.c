@@ -231,7 +231,7 @@ uint8_t imported_keyword_kernel(const char *name)
 	return has_one(name, forwards) ? PHASE_FORWARD + 1 : 0;
 }
 
-/* A number behind the words in a text, or -1. */
+/* A number after the words in a text, or -1. */
 static int64_t number_behind(const char *text, const char *words)
 {
 	const char *place = strstr(text, words);

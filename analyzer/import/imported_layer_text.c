@@ -112,8 +112,8 @@ static int64_t numbers_in(const char *shapes, unsigned which)
 }
 
 /*
- * How many parameters the operator is given; negative: not known. Weights and bias stand behind the input, of
- * norms over given sizes and group_norm behind one argument more, and of addmm before and behind it.
+ * How many parameters the operator is given; negative: not known. Weights and bias stand after the input, of
+ * norms over given sizes and group_norm after one argument more, and of addmm before and after it.
  */
 static int64_t parameters_of(const char *kind, const char *name, const char *shapes)
 {

@@ -10,7 +10,7 @@
 #define LONGEST_PATH 4000
 
 /* Closes what of a thread does not reach around the stretch. Times of some traces are whole microseconds:
- * what is in a span may begin when it ends, and end a little behind it. */
+ * what is in a span may begin when it ends, and end a little after it. */
 static uint32_t innermost(
 	const struct imported_places *places, uint32_t open, int64_t begin_ns, int64_t end_ns)
 {

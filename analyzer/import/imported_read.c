@@ -299,7 +299,7 @@ static int32_t number_at(const char *place)
 	return end - place <= 6 ? (int32_t)number : -1;
 }
 
-/* The number behind a word for a rank, as in worker3, rank_3 and rank-3. */
+/* The number after a word for a rank, as in worker3, rank_3 and rank-3. */
 static int32_t rank_by_word(const char *name)
 {
 	static const char *const words[] = {"rank", "worker", "gpu"};

@@ -72,7 +72,7 @@ void imported_steps_add(const struct imported_join *join, uint32_t worker, struc
 
 /*
  * Of processes whose phases carry the numbers of their steps (labels alone, of one file): a step is the whole
- * job's, from the first of all workers to the last, as far as the worker's own steps before and behind leave
+ * job's, from the first of all workers to the last, as far as the worker's own steps before and after leave
  * room. Where numbers are left out the recording has a gap.
  */
 void imported_steps_of_job(struct timeline *timeline, size_t first_process);

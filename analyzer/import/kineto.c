@@ -24,7 +24,7 @@ static const char *miss(struct kineto_reader *reader, const char *place, const c
 	return NULL;
 }
 
-/* Notes a member of an event; answers the place behind its value. */
+/* Notes a member of an event; answers the place after its value. */
 static const char *take_member(const struct json_text *key, const char *value, struct kineto_event *event)
 {
 	struct json_text text;
@@ -67,7 +67,7 @@ static bool decides(const struct json_text *key)
 }
 
 /*
- * The event whose brace is at `place`; answers the place behind it. NULL: the window ends in it, or something
+ * The event whose brace is at `place`; answers the place after it. NULL: the window ends in it, or something
  * was missed.
  */
 static const char *read_event(struct kineto_reader *reader, const char *place, struct kineto_event *event)
@@ -136,7 +136,7 @@ static int say_wrong(struct kineto_reader *reader, const char *place, const char
 	return -1;
 }
 
-/* The events of the array behind whose bracket json->next is. */
+/* The events of the array after whose bracket json->next is. */
 static int read_events(struct kineto_reader *reader)
 {
 	struct json *json = &reader->json;

@@ -84,7 +84,7 @@ void kineto_name(struct kineto_reader *reader, const struct kineto_event *event)
 		reader->imported->threads[index].thread_name = kineto_string(reader, &text);
 		return;
 	}
-	/* May come before or behind the threads: the entry without thread of the process keeps it till then.
+	/* May come before or after the threads: the entry without thread of the process keeps it till then.
 	 */
 	index = imported_find_thread(reader->imported, kineto_identity(event->process), INT64_MIN);
 	reader->imported->threads[index].process_name = kineto_string(reader, &text);

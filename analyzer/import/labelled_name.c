@@ -210,7 +210,7 @@ void labelled_place_of(const char *name, struct labelled_place *place)
 		const char *digits;
 		int32_t value = 0;
 
-		/* "rank" behind what it is a rank of says no more than that does. */
+		/* "rank" after what it is a rank of says no more than that does. */
 		if (number && (digits = next_word(at, end, word, sizeof(word))) &&
 			(strcmp(word, "rank") == 0 || strcmp(word, "rk") == 0) &&
 			digits - at - (ptrdiff_t)strlen(word) <= 1 && !isdigit((unsigned char)*at))

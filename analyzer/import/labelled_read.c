@@ -389,7 +389,7 @@ static int read_events(struct reader *reader)
 	}
 }
 
-/* Behind the root's brace: to the array of events. */
+/* After the root's brace: to the array of events. */
 static int read_object(struct reader *reader)
 {
 	struct json *json = &reader->json;

@@ -194,7 +194,7 @@ static int take_stage(struct pipeline_log *log, const char *path, int32_t stage,
 	return what ? -1 : 0;
 }
 
-/* Iterations one behind the other. */
+/* Iterations one after the other. */
 static void place(struct pipeline_log *log, const struct lengths *lengths)
 {
 	int64_t *begins_ns = mem_alloc(lengths->count + 1, sizeof(*begins_ns));

@@ -42,7 +42,7 @@ static bool is_receive(const struct iteration_finder *finder, size_t position)
 	       timeline_value(finder->timeline, &finder->timeline->operations[number], "peer", &peer);
 }
 
-/* Calls behind the last result fetched or exchanged. */
+/* Calls after the last result fetched or exchanged. */
 size_t iteration_input_start(const struct iteration_finder *finder, size_t first, size_t core)
 {
 	size_t start = core;

@@ -79,7 +79,7 @@ static bool is_apart(const struct sequence *sequence, size_t a, size_t b, const 
 	       (forward || backward || SEQUENCE_SUM(sequence, inputs, a + 1, b + 1) > 0);
 }
 
-/* From the first to behind the last update of each; the caller frees them. */
+/* From the first to after the last update of each; the caller frees them. */
 static struct sequence_range *list_bursts(const struct sequence *sequence, size_t *count)
 {
 	struct sequence_range *bursts = NULL;
@@ -137,7 +137,7 @@ static size_t tail_end(const struct sequence *sequence, size_t from, size_t limi
 	return SIZE_MAX;
 }
 
-/* Where each burst's piece ends: behind its tail, which is not much longer than usual. */
+/* Where each burst's piece ends: after its tail, which is not much longer than usual. */
 static void end_bursts(const struct sequence *sequence, struct sequence_range *bursts, size_t count)
 {
 	size_t *tails = mem_alloc(count, sizeof(*tails)), *known = mem_alloc(count, sizeof(*known));

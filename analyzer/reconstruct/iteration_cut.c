@@ -76,7 +76,7 @@ void iteration_cut_at_marks(struct iteration_finder *finder, const struct iterat
 
 /*
  * A new iteration begins when forward work reads a parameter that was updated since the last cut; the cut is
- * behind the last update before it. So updates may be spread over the backward pass.
+ * after the last update before it. So updates may be spread over the backward pass.
  */
 static void cut_by_updates(struct iteration_finder *finder)
 {

@@ -1,5 +1,5 @@
 /*
- * Where in the cycle of a loop that repeats an iteration begins: in front of its input, else behind its
+ * Where in the cycle of a loop that repeats an iteration begins: in front of its input, else after its
  * result, else where it goes forward again. A copy between the passes is of neither kind: a loss, or its
  * gradient, that the host makes.
  */

@@ -70,7 +70,7 @@ static enum iteration_gap_kind cut_kind(const struct iteration_finder *finder, s
 	return kind;
 }
 
-/* How many results are fetched directly behind the last computation of a usual iteration. */
+/* How many results are fetched directly after the last computation of a usual iteration. */
 static size_t trailing_copies(const struct iteration_finder *finder, const struct iteration_list *list)
 {
 	size_t least = SIZE_MAX;

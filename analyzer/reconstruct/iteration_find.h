@@ -7,7 +7,7 @@
 
 /* A piece between two cuts, as positions in the worker's calls. */
 struct iteration_piece {
-	size_t first, start, end;         /* start: behind what does not belong to the usual sequence */
+	size_t first, start, end;         /* start: after what does not belong to the usual sequence */
 	size_t core_count;                /* computations from start to end */
 	uint64_t structure;               /* a hash of them */
 	bool cut;                         /* recording began just before it: perhaps not with an iteration */
@@ -165,7 +165,7 @@ static inline bool iteration_is_copy_to_host(const struct iteration_finder *find
 /* The first computation of [from, end), or `end`. */
 size_t iteration_first_core(const struct iteration_finder *finder, size_t from, size_t end);
 
-/* Where the input begins that stands in front of a computation, behind `first`. */
+/* Where the input begins that stands in front of a computation, after `first`. */
 size_t iteration_input_start(const struct iteration_finder *finder, size_t first, size_t core);
 
 /* When the work at `start` begins, after the call before it: with its file input, or itself. */

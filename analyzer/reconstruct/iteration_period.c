@@ -13,7 +13,7 @@
 /* How alike two pieces are: by how often they have each class, or by which classes they have. */
 typedef double (*likeness)(const struct sequence_histogram *a, const struct sequence_histogram *b);
 
-/* Mean similarity of each with the p-th behind it, and the share of those that are nearly the same. */
+/* Mean similarity of each with the p-th after it, and the share of those that are nearly the same. */
 static double similarity_at(const struct sequence_histogram *histograms, size_t count, size_t p,
 	likeness measure, double *same_share)
 {
@@ -101,7 +101,7 @@ static bool adds_directly(const struct iteration_search *search, size_t number)
 	return direct;
 }
 
-/* The share of pieces that have exactly what the p-th behind them has. */
+/* The share of pieces that have exactly what the p-th after them has. */
 static double share_identical(const struct sequence_histogram *histograms, size_t count, size_t p)
 {
 	size_t same = 0;

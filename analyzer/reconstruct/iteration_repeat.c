@@ -1,7 +1,7 @@
 /*
  * Pieces where no name tells of updates: by what repeats. Classes that come equally often, and take turns,
  * are of one loop. Of all loops the innermost one whose passes are alike is taken, or the one around it where
- * what that adds follows the inner one's work without a copy: an update behind micro-batches, not an
+ * what that adds follows the inner one's work without a copy: an update after micro-batches, not an
  * evaluation. Where no loop has a fair share of the work, as in a short run of a compiler that first times
  * many variants of each kernel, a loop is taken that is nearly all of what is left from its first pass on: it
  * may be launches of one graph.

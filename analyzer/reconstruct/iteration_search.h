@@ -36,7 +36,7 @@ void iteration_search_bursts(struct iteration_search *search);
 void iteration_search_repeats(struct iteration_search *search);
 
 /* Cuts the sequence once a pass of a loop, whose first class is at these places: in front of its input, else
- * behind its result, else where it goes forward again, else at those places (iteration_cycle.c). */
+ * after its result, else where it goes forward again, else at those places (iteration_cycle.c). */
 void iteration_search_cut(struct iteration_search *search, const uint32_t *places, uint32_t passes);
 
 /* How many pieces one after the other make an iteration, from 1. */
@@ -47,10 +47,10 @@ size_t iteration_search_period(
 size_t iteration_search_period_of(const struct sequence *sequence, const struct sequence_range *bursts,
 	const struct sequence_range *pieces, size_t count);
 
-/* Joins pieces that are micro-batches: of a few the last has more work behind it, without a copy between. */
+/* Joins pieces that are micro-batches: of a few the last has more work after it, without a copy between. */
 void iteration_search_join(struct iteration_search *search);
 
-/* Moves the begin of each piece behind what does not belong to the iteration: set-up, an evaluation. */
+/* Moves the begin of each piece after what does not belong to the iteration: set-up, an evaluation. */
 void iteration_search_starts(struct iteration_search *search);
 
 /* Sets complete, alike, varies, confidence. */

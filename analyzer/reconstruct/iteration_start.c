@@ -98,7 +98,7 @@ static struct anchor find_anchor(const struct iteration_search *search)
 	return anchor;
 }
 
-/* The last member at or before `member`, but behind `from`, with input in front of it; `from` if none. */
+/* The last member at or before `member`, but after `from`, with input in front of it; `from` if none. */
 static size_t input_before(const struct sequence *sequence, size_t from, size_t member)
 {
 	while (member > from && !sequence_is_input(sequence, member))
@@ -145,7 +145,7 @@ static size_t count_forward_in(const struct sequence *sequence, size_t begin, si
 	return common;
 }
 
-/* A result is fetched in [from, member), behind forward work. */
+/* A result is fetched in [from, member), after forward work. */
 static bool fetches_result(const struct sequence *sequence, size_t from, size_t member)
 {
 	while (from < member && !(sequence->marks[from] & SEQUENCE_FORWARD))
@@ -153,7 +153,7 @@ static bool fetches_result(const struct sequence *sequence, size_t from, size_t 
 	return from < member && SEQUENCE_SUM(sequence, results, from + 1, member + 1) > 0;
 }
 
-/* The first member behind `from` with input or a result fetched in front of it, or `end`. */
+/* The first member after `from` with input or a result fetched in front of it, or `end`. */
 static size_t next_copy(const struct sequence *sequence, size_t from, size_t end)
 {
 	for (size_t i = from + 1; i < end; i++)
@@ -162,7 +162,7 @@ static size_t next_copy(const struct sequence *sequence, size_t from, size_t end
 	return end;
 }
 
-/* Is the pass in front of `at` the same work as the one behind it? Then they are micro-batches. */
+/* Is the pass in front of `at` the same work as the one after it? Then they are micro-batches. */
 static bool are_micro_batches(const struct sequence *sequence, size_t begin, size_t at, size_t first_backward)
 {
 	struct sequence_range passes[2] = {{begin, at}, {at, first_backward}};
@@ -215,7 +215,7 @@ static size_t start_behind_evaluation(
 	return begins;
 }
 
-/* The class that 0.8 of the pieces behind the first begin with; false: there is none. */
+/* The class that 0.8 of the pieces after the first begin with; false: there is none. */
 static bool first_class(const struct iteration_search *search, uint32_t *class)
 {
 	const struct sequence *sequence = search->sequence;
@@ -233,7 +233,7 @@ static bool first_class(const struct iteration_search *search, uint32_t *class)
 	return search->count > 1 && 5 * agree >= 4 * (search->count - 1);
 }
 
-/* Behind the set-up: where the first piece has what the others begin with, with input if they have it. */
+/* After the set-up: where the first piece has what the others begin with, with input if they have it. */
 static size_t start_first(const struct iteration_search *search, size_t begin, bool by_input)
 {
 	const struct sequence *sequence = search->sequence;

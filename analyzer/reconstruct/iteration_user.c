@@ -95,7 +95,7 @@ static size_t count_core(const struct iteration_finder *finder, size_t first, si
 	return count;
 }
 
-/* What is behind the last begin need not all be of an iteration: no more than the longest of the others has.
+/* What is after the last begin need not all be of an iteration: no more than the longest of the others has.
  */
 static void end_last(struct iteration_finder *finder)
 {

@@ -31,7 +31,7 @@ static bool is_device_address(const struct layer_assign *assign, const struct fl
 	return false;
 }
 
-/* By operation of the process: is it called in an iteration, or behind one? The caller frees it. */
+/* By operation of the process: is it called in an iteration, or after one? The caller frees it. */
 static bool *recurring(
 	const struct timeline *timeline, const struct worker *worker, const struct iteration_list *iterations)
 {
@@ -207,7 +207,7 @@ static enum phase plain_phase(enum pm_kind kind)
 
 /*
  * The launch of a graph: where all its operations belong, if they are of one phase; what is none (memory set,
- * results fetched) aside. Those are the replayed steps behind it, whose roles are known.
+ * results fetched) aside. Those are the replayed steps after it, whose roles are known.
  */
 static struct layer_role launch_role(
 	const struct layer_assign *assign, const struct layer_role *roles, uint32_t step)
@@ -335,7 +335,7 @@ static void set_roles(struct layer_assign *assign)
 	struct layer_role *roles = mem_alloc(graph->step_count, sizeof(*roles));
 
 	list->core_roles = arena_alloc(&list->arena, graph->step_count, sizeof(*list->core_roles));
-	/* A launch goes by the steps behind it. */
+	/* A launch goes by the steps after it. */
 	for (uint32_t i = graph->step_count; i-- > 0;)
 		roles[i] = is_launch(assign, graph->steps[i].operation) ? launch_role(assign, roles, i)
 									: step_role(assign, i);

@@ -167,7 +167,7 @@ static void split_loss(struct layer_assign *assign, uint32_t from, uint32_t to)
 }
 
 /*
- * Behind the last anchor, which is backward: products and sums there still make gradients, where no update
+ * After the last anchor, which is backward: products and sums there still make gradients, where no update
  * tells so; what follows them is elementwise, or a kernel of the application's own, and updates.
  */
 static void fill_end(struct layer_assign *assign, uint32_t from)
@@ -219,7 +219,7 @@ void layer_passes(struct layer_assign *assign)
 {
 	const struct graph *graph = &assign->graph;
 	enum layer_pass before = LAYER_UNKNOWN;
-	uint32_t last = 0; /* behind the last anchor */
+	uint32_t last = 0; /* after the last anchor */
 
 	find_anchors(assign);
 	if (rule_is_on(RULE_PASS_THREADS) && pass_by_threads(assign))

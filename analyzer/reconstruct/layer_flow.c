@@ -161,7 +161,7 @@ static uint32_t mark_updated(struct flow_work *work)
 
 /*
  * Where most weights are no parameters so far, the optimizer works on a copy of them: on this rank's part, in
- * another type, from which they are made again behind the update (ZeRO). Then the weights are what is known
+ * another type, from which they are made again after the update (ZeRO). Then the weights are what is known
  * of the parameters. How many there are; 0: nothing has changed.
  */
 static uint32_t mark_weights(struct flow_work *work)
@@ -184,7 +184,7 @@ static uint32_t mark_weights(struct flow_work *work)
 	return count;
 }
 
-/* Is every second parameter among the arguments of updates, as weights are whose biases lie behind them? Then
+/* Is every second parameter among the arguments of updates, as weights are whose biases lie after them? Then
  * they are no copies, whoever made them. */
 static bool are_arguments_of_updates(const struct flow_work *work)
 {

@@ -59,7 +59,7 @@ struct flow_pass {
  */
 struct flow_part {
 	uint32_t begin, update_begin, update_end; /* steps */
-	uint32_t turn;                            /* gradients are touched behind this step */
+	uint32_t turn;                            /* gradients are touched after this step */
 	uint32_t first_pass, pass_count;
 	bool may_lack_passes; /* then it is none */
 };
@@ -200,7 +200,7 @@ bool flow_is_of_model(const struct flow_work *work, uint32_t step);
 bool flow_find_update(struct flow_work *work);
 
 /* The same by the names of kernels alone, of an update that touches none of the parameters that are known;
- * behind the last computation. */
+ * after the last computation. */
 bool flow_find_named_update(struct flow_work *work);
 
 /* How many stretches of the iteration without a library's computations have an update. */
@@ -250,7 +250,7 @@ bool flow_next_updated(struct flow_work *work, uint32_t from, struct flow_burst 
 bool flow_is_changed(const struct flow_work *work, const struct flow_burst *burst, uint32_t parameter);
 bool flow_is_argument(const struct flow_work *work, const struct flow_burst *burst, uint32_t place);
 
-/* Which places are the parameters' gradients; the last backward pass begins behind `turn` at the earliest
+/* Which places are the parameters' gradients; the last backward pass begins after `turn` at the earliest
  * (layer_flow_gradient.c). */
 void flow_gradients(struct flow_work *work, uint32_t turn);
 
@@ -275,7 +275,7 @@ void flow_select_part(struct flow_work *work, const struct flow_part *part);
  */
 bool flow_turn(struct flow_work *work);
 
-/* Marks evaluations within the iteration, behind which passes begin then (layer_flow_evaluation.c). */
+/* Marks evaluations within the iteration, after which passes begin then (layer_flow_evaluation.c). */
 void flow_find_evaluations(struct flow_work *work);
 
 /* ---- between two steps (layer_flow_seed.c) ---- */

@@ -4,7 +4,7 @@
  * A launch has words that no argument fills: there lies what an earlier call left, which is an address now
  * and then, and in iteration after iteration the same. Another iteration launches the same operations, though
  * not always between the same calls (the first one above all): a word is taken for an argument where it is an
- * address in all of them. Kernels over tensors of whatever shape have much room behind strides of few
+ * address in all of them. Kernels over tensors of whatever shape have much room after strides of few
  * dimensions; their operands are in the same words in each launch of an iteration, and in a known order.
  */
 #include "layer_flow.h"
@@ -100,7 +100,7 @@ static size_t keep_common(
 	return common;
 }
 
-/* PyTorch's kernels over whatever tensors, by what their mangled names begin with behind the namespaces. */
+/* PyTorch's kernels over whatever tensors, by what their mangled names begin with after the namespaces. */
 static const struct form {
 	const char *name;
 	enum flow_order order;
@@ -111,7 +111,7 @@ static const struct form {
 	{"native29vectorized_elementwise_kernelI", FLOW_RESULT_FIRST, false, 0},
 	{"native27unrolled_elementwise_kernelI", FLOW_RESULT_FIRST, false, 0},
 	{"native24index_elementwise_kernelI", FLOW_ANY_ORDER, false, 0},
-	{"native13reduce_kernelI", FLOW_SOURCE_FIRST, false, 2}, /* behind: room to work in */
+	{"native13reduce_kernelI", FLOW_SOURCE_FIRST, false, 2}, /* after: room to work in */
 	{"CatArrayBatchedCopy", FLOW_RESULT_FIRST, true, 0},
 };
 

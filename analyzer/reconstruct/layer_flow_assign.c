@@ -27,7 +27,7 @@ static uint32_t own_parameter(struct flow_assigning *a, uint32_t step, bool join
 
 		if (parameter == FLOW_NOWHERE)
 			continue;
-		/* the weights, or a copy of them; a bias comes behind */
+		/* the weights, or a copy of them; a bias comes after */
 		if (!work->assign->copies[step])
 			work->assign->copies[step] =
 				work->places[flow_touch_of(work, step, i)->place].address;

@@ -47,7 +47,7 @@ void flow_place_copies(struct flow_assigning *a, uint32_t begin, uint32_t end);
  */
 void flow_place_states(struct flow_assigning *a);
 
-/* What lies behind the last step with a parameter, or in the backward half (which ends at `end`) before the
+/* What lies after the last step with a parameter, or in the backward half (which ends at `end`) before the
  * first, counts to the last layer (layer_flow_loss.c). */
 void flow_place_loss(struct flow_assigning *a, uint32_t end);
 

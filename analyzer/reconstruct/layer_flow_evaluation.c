@@ -49,7 +49,7 @@ static bool *find_used(const struct flow_work *work)
 	return used;
 }
 
-/* Where steps of (low, high] begin that are of the next time through the model: behind results of this one
+/* Where steps of (low, high] begin that are of the next time through the model: after results of this one
  * that the host has fetched. */
 static uint32_t begin_behind(const struct flow_work *work, uint32_t low, uint32_t high)
 {
@@ -88,7 +88,7 @@ static bool any(const bool *used, uint32_t begin, uint32_t end)
 	return begin < end;
 }
 
-/* Marks those of a pass, of whose last time something is used; where it begins with some, it begins behind
+/* Marks those of a pass, of whose last time something is used; where it begins with some, it begins after
  * them. */
 static void mark(struct flow_work *work, struct flow_pass *pass, const bool *used, uint32_t *begins)
 {

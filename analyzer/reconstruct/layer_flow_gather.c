@@ -3,7 +3,7 @@
  * fully_shard), layer by layer and mostly to memory that another layer's parameters were in before.
  *
  * What is gathered can be followed: a kernel copies the shards beside each other to what an all-gather sends;
- * behind the all-gather another takes what came apart, to a place for each parameter, by a table of addresses
+ * after the all-gather another takes what came apart, to a place for each parameter, by a table of addresses
  * that is copied to the device for it. So what a step touches at such a place is the shard's parameter, until
  * the next is put there. Gradients go the same way back: by a table to what a reduce-scatter sends.
  */
@@ -76,7 +76,7 @@ static void add_exchange(struct gathering *g, uint32_t step)
 		*MEM_PUSH(g->scatters, g->scatter_count, g->scatter_room) = exchange;
 }
 
-/* The first launch behind a copy that is given an address in what was copied, or FLOW_NOWHERE. */
+/* The first launch after a copy that is given an address in what was copied, or FLOW_NOWHERE. */
 static uint32_t kernel_of(const struct flow_work *work, uint32_t copy)
 {
 	const struct flow *flow = graph_flow(&work->assign->graph, copy);
@@ -351,7 +351,7 @@ static const struct table *table_of(const struct gathering *g, uint32_t kernel)
 
 /* ---- the steps as if all parameters stood still ---- */
 
-/* The exchange behind a kernel that sends what the kernel has been given the address of, or NULL. */
+/* The exchange after a kernel that sends what the kernel has been given the address of, or NULL. */
 static const struct exchange *scattered_by(const struct gathering *g, uint32_t kernel)
 {
 	for (size_t i = 0; i < g->scatter_count; i++) {

@@ -28,7 +28,7 @@ static uint32_t partner(const struct flow_work *work, uint32_t step, uint16_t wo
 /* What is known of a place before the update. */
 struct before {
 	uint32_t *last; /* by place: the last step that touches it, + 1; 0: none */
-	uint32_t turn;  /* the last backward pass begins behind this step */
+	uint32_t turn;  /* the last backward pass begins after this step */
 };
 
 /* What a place is to the update. Gradients: the backward pass touches them; state: nothing before the update
@@ -50,7 +50,7 @@ static bool is_role(
 	}
 }
 
-/* The place that stands at this distance behind a touch of a step and has the role, or FLOW_NOWHERE. */
+/* The place that stands at this distance after a touch of a step and has the role, or FLOW_NOWHERE. */
 static uint32_t partner_of(const struct flow_work *work, uint32_t step, const struct flow_touch *touch,
 	int distance, enum update_role role, const struct before *before)
 {
@@ -94,7 +94,7 @@ static int best_distance(const struct flow_work *work, uint32_t step, enum updat
 
 /*
  * Pairs places of two roles in the arguments of a step: at the distance that most have. Each is paired once,
- * for words behind the end of a list are left from launches before. pairs: by place of the first role,
+ * for words after the end of a list are left from launches before. pairs: by place of the first role,
  * FLOW_NOWHERE for none.
  */
 static void pair_step(const struct flow_work *work, uint32_t step, enum update_role role,

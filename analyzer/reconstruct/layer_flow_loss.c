@@ -1,6 +1,6 @@
 /*
  * A loss is made of results, and not only of the last: of what layers in the middle make too, as that of an
- * autoencoder's distribution or of a style. What it works on does not tell that. But it is made behind the
+ * autoencoder's distribution or of a style. What it works on does not tell that. But it is made after the
  * last layer, and goes back before that does.
  */
 #include "layer_flow_assign.h"

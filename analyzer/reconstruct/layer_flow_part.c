@@ -65,7 +65,7 @@ static void grow_by_functions(struct flow_work *work)
 	}
 }
 
-/* An optimizer may go through the model a last time behind its last update: those passes have what it does
+/* An optimizer may go through the model a last time after its last update: those passes have what it does
  * then as theirs, whatever it touches. */
 static void add_last(struct flow_work *work)
 {

@@ -47,7 +47,7 @@ uint16_t flow_thread(const struct flow_work *work, uint32_t step)
 }
 
 /*
- * Autograd goes back in a thread of its own, behind a seed that the thread which goes forward fills: the last
+ * Autograd goes back in a thread of its own, after a seed that the thread which goes forward fills: the last
  * fill of steps (low, high) before that thread begins, where it is the one of `high`; FLOW_NOWHERE: there is
  * none.
  */
@@ -112,7 +112,7 @@ bool flow_is_fetch(const struct flow_work *work, uint32_t step)
 	return is_copied(work, step, 2);
 }
 
-/* The last step of (low, high) that copies from the host behind one that copies to it: the loss and its
+/* The last step of (low, high) that copies from the host after one that copies to it: the loss and its
  * gradient are made there. FLOW_NOWHERE: there is none. */
 static uint32_t find_returned(const struct flow_work *work, uint32_t low, uint32_t high)
 {
@@ -127,7 +127,7 @@ static uint32_t find_returned(const struct flow_work *work, uint32_t low, uint32
 	return returned;
 }
 
-/* Behind copies of results to the host, which are made of forward work. */
+/* After copies of results to the host, which are made of forward work. */
 static uint32_t behind_results(const struct flow_work *work, uint32_t step, uint32_t end)
 {
 	while (step < end && is_copied(work, step, 2))
@@ -163,7 +163,7 @@ static bool is_common_fill(const struct flow_work *work, uint32_t seed, uint32_t
 	return count >= SEED_CLEARED;
 }
 
-/* The seed between two steps; of fills that the forward pass has too only one behind what compares with the
+/* The seed between two steps; of fills that the forward pass has too only one after what compares with the
  * input. */
 static uint32_t find_own_seed(const struct flow_work *work, uint32_t low, uint32_t high)
 {

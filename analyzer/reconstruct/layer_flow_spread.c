@@ -32,7 +32,7 @@ static bool next_burst(const struct flow_work *work, uint32_t from, struct flow_
 	return burst->begin < burst->end;
 }
 
-/* The range of steps that nothing but updates is behind: the last burst, where that is the end of all work.
+/* The range of steps that nothing but updates is after: the last burst, where that is the end of all work.
  */
 static void set_window(struct flow_work *work)
 {

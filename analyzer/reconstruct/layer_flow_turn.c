@@ -142,7 +142,7 @@ static bool find_lone_turn(const struct flow_work *work, const uint32_t *few, ui
 }
 
 /* Autograd goes back in a thread of its own: where small networks touch too few parameters twice, the turn is
- * where that thread begins, if all behind is its. */
+ * where that thread begins, if all after is its. */
 static bool find_thread_turn(
 	const struct flow_work *work, const uint32_t *few, uint32_t few_count, struct flow_turns *turn)
 {
@@ -240,7 +240,7 @@ static bool find_halves(const struct flow_work *work, const uint32_t *few, uint3
 
 /*
  * Does the iteration turn once? Else forward steps come again before the turn, with a turn between them, or
- * in their own order behind it. Several inputs may go through the model before the turn, and work that is
+ * in their own order after it. Several inputs may go through the model before the turn, and work that is
  * done again for the backward pass comes in the opposite order.
  */
 static bool is_one_pass(const struct flow_work *work, const uint32_t *few, uint32_t few_count, uint32_t turn)
@@ -252,7 +252,7 @@ static bool is_one_pass(const struct flow_work *work, const uint32_t *few, uint3
 		count++;
 	if (count == 0)
 		return false;
-	/* the last forward step of the first pass: is the first one of them done again behind it? */
+	/* the last forward step of the first pass: is the first one of them done again after it? */
 	while (earliest + 1 < count &&
 		find_again(work, few[earliest], few[count - 1], few[count - 1] + 1) != few[count - 1])
 		earliest++;
@@ -338,7 +338,7 @@ static uint32_t layer_before(const struct flow_work *work, const uint32_t *few, 
 }
 
 /*
- * Where a pass begins that another stands before: behind what adds to gradients there. Of a pass that is
+ * Where a pass begins that another stands before: after what adds to gradients there. Of a pass that is
  * backward alone these are the gradients of the layer that the one before ended with, and of earlier layers;
  * others are its own.
  */
@@ -359,7 +359,7 @@ static uint32_t pass_begin(const struct flow_work *work, const uint32_t *few, co
 	return begin;
 }
 
-/* From the turns; gradients are touched behind the part's `turn`. */
+/* From the turns; gradients are touched after the part's `turn`. */
 static void set_passes(struct flow_work *work, const uint32_t *few, const struct flow_turns *turns,
 	uint32_t count, struct flow_part *part)
 {

@@ -254,7 +254,7 @@ static bool updates_block(const struct flow_work *work)
 	return false;
 }
 
-/* From the first to behind the last step of [begin, end) that updates by its kernel's name. False: there is
+/* From the first to after the last step of [begin, end) that updates by its kernel's name. False: there is
  * none, or, if they must touch parameters, they touch none. */
 static bool find_named(struct flow_work *work, uint32_t begin, uint32_t end, bool touching)
 {

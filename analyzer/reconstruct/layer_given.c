@@ -35,7 +35,7 @@ static bool is_labelled(const struct timeline *timeline, const struct timeline_p
 	return false;
 }
 
-/* A copy of the text up to the next tab; steps behind it. */
+/* A copy of the text up to the next tab; steps after it. */
 static const char *next_field(struct arena *arena, const char **text)
 {
 	size_t length = strcspn(*text, "\t");

@@ -9,7 +9,7 @@ static bool has_layer(const struct layer_assign *assign, uint32_t step)
 
 /*
  * The layer at a cut of the network: what is sent was made by the layer's step before, what is received is
- * for its step behind. GRAPH_NONE: a message of another iteration, known by its address alone.
+ * for its step after. GRAPH_NONE: a message of another iteration, known by its address alone.
  */
 static uint32_t cut_layer(const struct layer_assign *assign, const struct flow *flow, uint32_t step)
 {

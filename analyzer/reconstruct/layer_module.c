@@ -169,7 +169,7 @@ static const char *parameters_module(const struct layer_assign *assign, uint32_t
 }
 
 /*
- * A layer's parameters name it, or else the calls that read them: an activation behind them may be the
+ * A layer's parameters name it, or else the calls that read them: an activation after them may be the
  * function of a module of its own. Layers without parameters are named by all their calls.
  */
 void layer_modules(struct layer_assign *assign)

@@ -42,7 +42,7 @@ static const char *cell_name(const struct layer_assign *assign, const struct tim
 
 /*
  * What a kernel or function does forward, by its name: "layernorm" of layernorm_forward_kernel3. The name may
- * be mangled: then it is behind its length. "": it does not say.
+ * be mangled: then it is after its length. "": it does not say.
  */
 static const char *forward_word(struct arena *arena, const char *name)
 {

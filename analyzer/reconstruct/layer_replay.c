@@ -46,7 +46,7 @@ static bool are_of(const struct timeline *timeline, const struct captured *captu
 	return graph->operation_count > 0;
 }
 
-/* The place of the graph's first call, behind those of earlier graphs if it is found there; captured.count:
+/* The place of the graph's first call, after those of earlier graphs if it is found there; captured.count:
  * it is nowhere. */
 static size_t find_first(const struct timeline *timeline, const struct captured *captured, size_t behind,
 	const struct timeline_graph *graph)

@@ -259,7 +259,7 @@ static const char *module_of(const struct layer_assign *assign, uint32_t step)
 
 /*
  * A module may launch kernels of its own before it uses its parameters: batch normalization counts batches.
- * Where nothing but the order gave such a step the layer of another module, it is of the step behind it.
+ * Where nothing but the order gave such a step the layer of another module, it is of the step after it.
  */
 static void place_by_module(struct layer_assign *assign)
 {

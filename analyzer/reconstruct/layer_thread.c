@@ -73,7 +73,7 @@ static bool has_module(const struct layer_assign *assign, uint32_t step)
 }
 
 /* Is most of what is launched and computed before the first backward pass called by modules? Then what none
- * calls behind a backward pass is no forward work. */
+ * calls after a backward pass is no forward work. */
 static bool modules_tell(const struct layer_assign *assign, const bool *backward)
 {
 	uint32_t work = 0, named = 0;

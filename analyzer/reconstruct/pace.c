@@ -137,7 +137,7 @@ void pace_free(struct pace *pace)
 	*pace = (struct pace){0};
 }
 
-/* The first call at or behind `ns`. */
+/* The first call at or after `ns`. */
 static size_t find_begin(const struct pace *pace, int64_t ns)
 {
 	size_t low = 0, high = pace->count;

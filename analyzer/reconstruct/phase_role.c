@@ -10,7 +10,7 @@ static bool is_pass(enum phase phase)
  * Memory that is set, or copied within the device, between two computations: addresses change from one
  * iteration to the next, so that an operation may be new, or was something else in the usual iteration. NULL:
  * its place does not tell more. Between passes memory may be set for something else; what is copied before
- * the update are gradients. What is set is for the computation behind it.
+ * the update are gradients. What is set is for the computation after it.
  */
 static const struct layer_role *role_by_place(
 	const struct layer_role *before, const struct layer_role *behind, enum phase phase, enum pm_kind kind)

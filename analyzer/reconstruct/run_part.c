@@ -18,7 +18,7 @@ static int64_t wall_ns(const struct timeline_process *process, int64_t ns)
 	return ns - process->moved_ns + process->real_offset_ns;
 }
 
-/* From some steps before the first to some behind the last, as this worker makes them; with open ends. */
+/* From some steps before the first to some after the last, as this worker makes them; with open ends. */
 static struct timeline_stretch stretch_of(
 	const struct analysis *analysis, const struct analysis_worker *worker, int64_t first, int64_t last)
 {

@@ -150,7 +150,7 @@ static void list_members(struct build *build)
 		const struct what *what = what_at(build, call);
 		size_t n = sequence->count;
 
-		/* Copies are counted in the sum behind the member that they stand in front of. */
+		/* Copies are counted in the sum after the member that they stand in front of. */
 		sums[n + 1].inputs += what->direction == 1;
 		sums[n + 1].results += what->direction == 2;
 		if (!what->member)
@@ -164,7 +164,7 @@ static void list_members(struct build *build)
 		given += what->given;
 	}
 	sequence->given = 2 * given > sequence->count;
-	/* Copies behind the last member stand in front of none. */
+	/* Copies after the last member stand in front of none. */
 	sums[sequence->count + 1] = (struct sequence_sums){0};
 }
 

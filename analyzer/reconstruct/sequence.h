@@ -89,7 +89,7 @@ uint32_t sequence_bin_count(const struct sequence_histogram *histogram, uint32_t
 
 #define SEQUENCE_SUM(sequence, field, from, to) ((sequence)->sums[to].field - (sequence)->sums[from].field)
 
-/* Is there a copy from the host right in front of the member, behind the one before it? */
+/* Is there a copy from the host right in front of the member, after the one before it? */
 static inline bool sequence_is_input(const struct sequence *sequence, size_t member)
 {
 	return SEQUENCE_SUM(sequence, inputs, member, member + 1) > 0;

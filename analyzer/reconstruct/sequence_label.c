@@ -13,8 +13,8 @@
 
 enum edges {
 	INSIDE_A_WORD,
-	BEGINS_A_WORD, /* behind no letter: behind the length of a mangled name too */
-	WHOLE_WORD,    /* nor a letter, digit or underscore behind it */
+	BEGINS_A_WORD, /* after no letter: after the length of a mangled name too */
+	WHOLE_WORD,    /* nor a letter, digit or underscore after it */
 };
 
 struct keyword {

@@ -144,7 +144,7 @@ const struct timeline_graph *timeline_graph(
 	return NULL;
 }
 
-/* The first that belongs to the call or one behind it. */
+/* The first that belongs to the call or one after it. */
 static size_t first_touch(const struct timeline *timeline, uint32_t call)
 {
 	size_t low = 0, high = timeline->touch_count;

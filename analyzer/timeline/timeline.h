@@ -198,7 +198,7 @@ struct timeline_frame {
  */
 struct timeline_gap {
 	struct timeline_piece {
-		int64_t end_ns;  /* the calls behind it begin then, or later */
+		int64_t end_ns;  /* the calls after it begin then, or later */
 		uint64_t *calls; /* that are missing, as below */
 	} *pieces;               /* in order of time, where it was not read; else NULL */
 	size_t piece_count;
@@ -266,7 +266,7 @@ struct timeline_process {
 	struct timeline_timed *timed;        /* in order of time */
 	size_t timed_count;                  /* 0: device times were taken in all of the run */
 	int64_t pair_ns;                     /* what a pair of events takes by itself, subtracted from its interval */
-	uint32_t timed_share;                /* percent of the time, behind the first of them */
+	uint32_t timed_share;                /* percent of the time, after the first of them */
 	const struct timeline_turn *turns;   /* in order of time */
 	size_t turn_count;
 	struct trace *trace; /* open as long as the timeline is, where not all of it was read; else NULL */

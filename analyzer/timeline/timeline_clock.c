@@ -2,7 +2,7 @@
  * One axis of time. Constants are sought, not rates: the readers have already turned ticks into ns.
  *
  * A device interval begins with a mark that is put into the queue before the call is made, so what is sure is
- * that it lies behind the thread's call before. Each rule of causality bounds a constant from one side. If
+ * that it lies after the thread's call before. Each rule of causality bounds a constant from one side. If
  * zero (what the data says) is inside the bounds, nothing moves; else the nearest bound is taken.
  */
 #include "timeline_clock.h"

@@ -25,7 +25,7 @@ static void prepare(struct timeline_replay_list *list, uint32_t number)
 		end += graph->nodes[i].nodes;
 		if (!timeline_replay_is_work(list->trace, graph->nodes[i].op))
 			continue;
-		/* Behind an operation that added none knows how many, no node is known. */
+		/* After an operation that added none knows how many, no node is known. */
 		sure &= graph->nodes[i].nodes > 0 && end <= UINT32_MAX;
 		replay->ends[replay->count++] = (uint32_t)end;
 		replay->sure += sure;

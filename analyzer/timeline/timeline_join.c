@@ -5,7 +5,7 @@
  * calls by the correlation number: one walk counts those of each call, so that they know their places, the
  * next puts them there. So besides the result only a table of correlations takes memory.
  *
- * Behind the launch of a graph whose operations are known comes a call for each of them, as if the program
+ * After the launch of a graph whose operations are known comes a call for each of them, as if the program
  * had made them (TIMELINE_FLAG_REPLAYED). An interval goes to the operation whose node it is.
  */
 #include "timeline_join.h"

@@ -61,7 +61,7 @@ void timeline_range_fill(struct timeline_join *join);
 int64_t timeline_wall_offset(const struct trace *trace);
 
 /*
- * Makes room for the calls and intervals of processes whose tables are in the timeline already, one behind
+ * Makes room for the calls and intervals of processes whose tables are in the timeline already, one after
  * the other.
  */
 void timeline_join_reserve(struct timeline *timeline, struct timeline_join *joins, size_t count);

@@ -47,7 +47,7 @@ static inline const struct timeline_lane *timeline_merge_first(const struct time
 	return merge->lane_count ? merge->lanes : NULL;
 }
 
-/* Goes on behind the earliest call. */
+/* Goes on after the earliest call. */
 void timeline_merge_next(struct timeline_merge *merge);
 
 #endif

@@ -188,7 +188,7 @@ void timeline_sample_choose(const struct trace *trace, double share, struct time
 	free(marks);
 }
 
-/* By thread, when its next chunk begins, behind the one that is looked at; chunks are looked at from the end.
+/* By thread, when its next chunk begins, after the one that is looked at; chunks are looked at from the end.
  */
 struct next {
 	int64_t *begin_ns;

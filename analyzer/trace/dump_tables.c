@@ -136,7 +136,7 @@ struct record_columns {
 	size_t touches; /* SIZE_MAX: no column */
 };
 
-/* "0=0x7f1200 1=0x7f3400": words of the arguments with device addresses; "..." behind what is not all of
+/* "0=0x7f1200 1=0x7f3400": words of the arguments with device addresses; "..." after what is not all of
  * them. */
 static const char *touches_text(struct dump *dump, const struct trace_record *record)
 {

@@ -42,7 +42,7 @@ uint64_t losses_unknown(const uint64_t losses[PM_LOSS_ROOM])
 	return sum;
 }
 
-/* The cause of the class with most losses that comes behind `last` (-1: the first); -1: there is none. */
+/* The cause of the class with most losses that comes after `last` (-1: the first); -1: there is none. */
 static int next_cause(const uint64_t losses[PM_LOSS_ROOM], enum pm_loss_class loss_class, int last)
 {
 	int most = -1;

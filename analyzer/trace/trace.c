@@ -385,7 +385,7 @@ int trace_parse(struct trace *trace, const char *path, const void *data, size_t 
 
 /*
  * Maps a file, or copies that of a ring: once more where it has grown meanwhile, since what was dropped may
- * be counted behind the end that was known. size_bytes: that of the file; becomes that of the data. 0 or
+ * be counted after the end that was known. size_bytes: that of the file; becomes that of the data. 0 or
  * -errno.
  */
 static int take_bytes(int file, size_t *size_bytes, void **data, unsigned char **copy, bool *moving)

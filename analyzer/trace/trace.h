@@ -4,7 +4,7 @@
  * Nothing is believed: a number out of range, a text without end or a chunk beyond the file is a sentence,
  * not a crash.
  *
- * A file that breaks off or is damaged behind its header is used as far as it goes; `trouble` says where it
+ * A file that breaks off or is damaged after its header is used as far as it goes; `trouble` says where it
  * stopped.
  *
  * Records stay in the file, and are unfolded one by one as a cursor comes by: those of version 1 are as they

@@ -316,7 +316,7 @@ static void parse_device(struct trace *trace, uint64_t offset, const unsigned ch
 			entry.memory_bytes, name};
 }
 
-/* Numbers follow one another, so a gap is damage: what is behind it is not known. */
+/* Numbers follow one another, so a gap is damage: what is after it is not known. */
 static void parse_addresses(struct trace *trace, uint64_t offset, const unsigned char *body, uint64_t size)
 {
 	struct pm_entry_addresses entry;

@@ -14,7 +14,7 @@
  */
 unsigned char *trace_ring_copy(const unsigned char *live, size_t size_bytes, bool *moving);
 
-/* Takes the chunk of the ring, or one of its statistics, at `offset`, its payload behind its header. */
+/* Takes the chunk of the ring, or one of its statistics, at `offset`, its payload after its header. */
 void trace_ring_parse(struct trace *trace, uint64_t offset, uint64_t payload, uint64_t payload_bytes);
 void trace_ring_statistics(
 	struct trace *trace, const struct pm_chunk *chunk, uint64_t payload, uint64_t payload_bytes);

@@ -89,7 +89,7 @@ static int code_column(struct coded *coded, const struct feature_matrix *train, 
 	return 0;
 }
 
-/* A cut behind `code`: `sum` and `count` are of the rows up to it. What it gains is the squared sums over
+/* A cut after `code`: `sum` and `count` are of the rows up to it. What it gains is the squared sums over
  * the counts, the rest being the same for each cut. */
 static void consider(struct cut *best, size_t column, uint32_t code, uint32_t next, double sum, size_t count,
 	double whole, size_t all)

@@ -12,7 +12,7 @@
 
 struct tree_node {
 	uint32_t column;
-	uint32_t lower;    /* the node for values up to `cut`, the other behind it; 0: this is a leaf */
+	uint32_t lower;    /* the node for values up to `cut`, the other after it; 0: this is a leaf */
 	double cut, value; /* value: the mean of its samples */
 };
 

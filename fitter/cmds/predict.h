@@ -24,7 +24,7 @@ struct prediction {
 	const char *interval;       /* what the intervals rest on, a word for JSON */
 	const char *basis;          /* the same as a sentence */
 	const char *unit;           /* of times; may be NULL */
-	const char *why_unanswered; /* behind the number of such rows */
+	const char *why_unanswered; /* after the number of such rows */
 	bool has_interval;
 	double confidence;
 	struct pm_fit_error all, inside; /* inside the fitted ranges */

@@ -44,7 +44,7 @@ void comparison_run(struct comparison *comparison, const struct pm_fit_parameter
 	void (*show)(const char *what));
 void comparison_free(struct comparison *comparison);
 
-/* A row of errors by place: the two models, then the black boxes that were asked for; NULL behind the last.
+/* A row of errors by place: the two models, then the black boxes that were asked for; NULL after the last.
  */
 const struct baseline *comparison_row(const struct comparison_set *set, size_t place);
 

@@ -161,7 +161,7 @@ double expression_loss(enum expression_cost cost, double measured, double predic
 double expression_fit(struct expression *e, const struct expression_rows *rows, enum expression_cost cost,
 	size_t log_steps, size_t steps);
 
-/* The formula in one line; where it needs them, lines of a table of its levels behind it. */
+/* The formula in one line; where it needs them, lines of a table of its levels after it. */
 void expression_print(FILE *out, const struct expression *e, const struct expression_terms *terms);
 /* The lines of the table: which levels are in which group. */
 void expression_print_groups(FILE *out, const struct expression *e, const struct expression_terms *terms);

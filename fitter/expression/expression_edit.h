@@ -1,5 +1,5 @@
 /*
- * Changes of an expression in place. New constants are put behind the others, those that are no longer used
+ * Changes of an expression in place. New constants are put after the others, those that are no longer used
  * stay as holes: expression_pack puts them in order. False or EDIT_NOWHERE: there is no room, and the
  * expression is not to be used.
  */

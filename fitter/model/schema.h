@@ -19,7 +19,7 @@ enum schema_type {
 };
 
 struct schema_field {
-	const char *key; /* NULL behind the last */
+	const char *key; /* NULL after the last */
 	size_t offset;
 	enum schema_type type;
 };

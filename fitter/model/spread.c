@@ -59,7 +59,7 @@ static int add_spread(struct pm_fit_model *model, size_t column, size_t most)
 	return spread->from && spread->below && spread->above ? 0 : -ENOMEM;
 }
 
-/* Edges between different numbers, behind enough rows each. */
+/* Edges between different numbers, after enough rows each. */
 static void cut_numbers(struct fitting *f, struct pm_fit_spread *spread, const double *values)
 {
 	const size_t least = f->count / GROUPS > GROUP_ROWS ? (f->count + GROUPS - 1) / GROUPS : GROUP_ROWS;

@@ -14,7 +14,7 @@ void comparison_words_lambda(const struct comparison_set *set, struct sentences 
 /* Which parameters differ, pair by pair. */
 void comparison_words_differences(const struct comparison *comparison, struct sentences *said);
 
-/* "L2 0.001 (powers 0.2)": the penalty of the bound fits, with `between` behind its name. */
+/* "L2 0.001 (powers 0.2)": the penalty of the bound fits, with `between` after its name. */
 const char *comparison_words_penalty(
 	struct arena *arena, const struct pm_fit_parameter *parameter, const char *between);
 

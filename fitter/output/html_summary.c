@@ -56,7 +56,7 @@ static void put_sum(const struct pm_fit_model *model, FILE *out)
 	}
 }
 
-/* What stands behind the names in bold: a line for each group of levels. */
+/* What stands after the names in bold: a line for each group of levels. */
 static void put_levels(const struct pm_fit_model *model, FILE *out)
 {
 	size_t last = SIZE_MAX;

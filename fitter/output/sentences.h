@@ -17,7 +17,7 @@ void sentences_add(struct sentences *sentences, const char *format, ...)
 
 /* Each as a paragraph: `margin` blanks before its first line, `indent` before the others. */
 void sentences_text(const struct sentences *sentences, int margin, int indent, FILE *out);
-/* An array of strings under `key` of the object, or behind those of the array that is there. */
+/* An array of strings under `key` of the object, or after those of the array that is there. */
 void sentences_json(const struct sentences *sentences, cJSON *object, const char *key);
 
 #endif

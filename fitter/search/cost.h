@@ -32,7 +32,7 @@ double cost_of(struct cost *cost, const double *x);
 
 /* Begins with a candidate; then cost_chunk fills residuals and Jacobian for the samples from `first` on. */
 void cost_linearise(struct cost *cost, const double *x);
-/* Answers how many samples, at most KERNEL_CHUNK; 0 behind the last. `first` is a multiple of
+/* Answers how many samples, at most KERNEL_CHUNK; 0 after the last. `first` is a multiple of
  * KERNEL_CHUNK. Of the Jacobian the columns of the coefficients alone, where that is enough. */
 size_t cost_chunk(struct cost *cost, const double *x, size_t first, bool coefficients_alone);
 

@@ -188,7 +188,7 @@ double local_lbfgs(struct cost *cost, double *x)
 
 		make_direction(&l);
 		if (!search_line(&l, &value)) {
-			/* behind a kink the pairs mislead: once more down the gradient */
+			/* after a kink the pairs mislead: once more down the gradient */
 			if (l.pairs == 0)
 				break;
 			l.pairs = 0;

@@ -70,7 +70,7 @@ static size_t best_of(const struct caching_allocator *a, uint64_t bytes, int str
 	return best;
 }
 
-/* The rest behind so many bytes becomes a block of its own, where it is large enough. */
+/* The rest after so many bytes becomes a block of its own, where it is large enough. */
 static void split(struct caching_allocator *a, size_t block, uint64_t bytes)
 {
 	struct caching_block rest = a->blocks[block];
@@ -113,7 +113,7 @@ size_t caching_allocate(struct caching_allocator *a, double wanted, int stream)
 	return block;
 }
 
-/* The block takes the one behind it in, if both are free. */
+/* The block takes the one after it in, if both are free. */
 static void merge(struct caching_allocator *a, size_t block)
 {
 	const size_t behind = block == NONE ? NONE : a->blocks[block].behind;

@@ -24,11 +24,11 @@ enum {
 };
 
 /* How Megatron-LM divides a product of a transformer's block: the first of a pair by columns, the second by
- * rows. What is behind all blocks may be divided by columns, and its output gathered. */
+ * rows. What is after all blocks may be divided by columns, and its output gathered. */
 enum strategy_divide { STRATEGY_UNDIVIDED, STRATEGY_COLUMNS, STRATEGY_ROWS, STRATEGY_GATHERED };
 
 /* Calls of a pass by what tensor parallelism makes of their work: all of it on each worker; an n-th; an n-th
- * where the product behind all blocks is divided, else all. */
+ * where the product after all blocks is divided, else all. */
 enum strategy_share {
 	STRATEGY_CALLS_WHOLE,
 	STRATEGY_CALLS_DIVIDED,
@@ -95,7 +95,7 @@ struct strategy_net {
 
 /*
  * Reads what `pmanalyze layers --json` printed of runs on one GPU, one file for each batch. Where layers add
- * branches, the network may only be cut behind an addition, and behind the last one anywhere: what a branch
+ * branches, the network may only be cut after an addition, and after the last one anywhere: what a branch
  * begins with is not in the file. Where products have several rows for a sample, as transformers of images
  * do, which another layer tells, the network is opaque. 0 or -errno; strategy_net_free in either case.
  */
@@ -223,7 +223,7 @@ double strategy_ring_half(const struct strategy_cluster *cluster, double bytes);
 /* ---- data parallelism ---- */
 
 enum strategy_aggregate {
-	STRATEGY_AFTER,   /* layer by layer behind the backward pass */
+	STRATEGY_AFTER,   /* layer by layer after the backward pass */
 	STRATEGY_OVERLAP, /* layer by layer as soon as a gradient is there */
 	STRATEGY_FUSED,   /* the same in buckets, which are copied together and apart */
 };
@@ -256,7 +256,7 @@ void strategy_data(const struct strategy_net *net, const struct strategy_cluster
  * What is exchanged (their section 7): gradients are scattered and parameters gathered, each (n-1) max(L +
  * S/(nB)) on a ring, as much as an all-reduce; in stage 3 parameters are gathered twice, half as much again.
  * By units, the layers between two places where the network may be cut. Stages 1 and 2 scatter next to the
- * backward pass and gather behind the update; stage 3 gathers a unit while the one before is computed, in
+ * backward pass and gather after the update; stage 3 gathers a unit while the one before is computed, in
  * forward and in backward, whose first unit is still there. Not validated against a run; PyTorch's
  * programs have their own (strategy_torch.h).
  */
@@ -351,7 +351,7 @@ double strategy_division(
 double strategy_new_version(const struct strategy_cluster *cluster, double bytes);
 
 /* Micro-batches that a worker of the stage may have under way: enough to keep all later ones busy
- * (PipeDream), one for each pass behind it, there and back, and its own (layer-wise), or a batch's (also with
+ * (PipeDream), one for each pass after it, there and back, and its own (layer-wise), or a batch's (also with
  * a flush, where fewer are at any time: strategy_memory_plan). */
 size_t strategy_depth(const struct strategy_plan *plan, size_t stage);
 

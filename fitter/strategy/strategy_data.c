@@ -81,7 +81,7 @@ static void next_bucket(struct replay *r)
 	r->is_summed = false;
 }
 
-/* Its last gradient is that of its first layer that has any; layers without may come behind it. */
+/* Its last gradient is that of its first layer that has any; layers without may come after it. */
 static size_t last_of(const struct replay *r)
 {
 	size_t last = r->bucket.begin;
@@ -97,7 +97,7 @@ static bool is_ready(const struct replay *r)
 }
 
 /*
- * Of a layer's time, that of the kernel behind so many. With more than two, those in front are of an
+ * Of a layer's time, that of the kernel after so many. With more than two, those in front are of an
  * activation and of biases, which go once over what the products read many times.
  */
 static double share_of(double count, double before)
@@ -149,7 +149,7 @@ static void run_sum(struct replay *r)
 
 /*
  * Whether backward's next kernel comes before what the exchange does next: it was ready first. The copies
- * into the first bucket were queued before the kernels behind it, and go first; all later ones wait for a
+ * into the first bucket were queued before the kernels after it, and go first; all later ones wait for a
  * sum, and find kernels queued.
  */
 static bool is_kernel_next(const struct replay *r, bool is_exchanging)

@@ -77,7 +77,7 @@ static size_t replicas_within(const struct evolution *e, size_t most)
 	return most;
 }
 
-/* Replicas that do not divide the micro-batches become fewer, and the stages behind move up. */
+/* Replicas that do not divide the micro-batches become fewer, and the stages after move up. */
 static void repair(const struct evolution *e, struct strategy_plan *plan)
 {
 	size_t before = plan->first[0];
@@ -127,7 +127,7 @@ static void random_plan(struct evolution *e, struct strategy_plan *plan)
 	repair(e, plan);
 }
 
-/* The first stages of one parent, and those of the other that begin behind them. */
+/* The first stages of one parent, and those of the other that begin after them. */
 static void cross_plans(struct evolution *e, const struct strategy_plan *a, const struct strategy_plan *b,
 	struct strategy_plan *child)
 {
@@ -175,7 +175,7 @@ static void move_worker(struct evolution *e, struct strategy_plan *plan)
 	repair(e, plan);
 }
 
-/* A stage gets another number of workers, and those behind it move. */
+/* A stage gets another number of workers, and those after it move. */
 static void resize_stage(struct evolution *e, struct strategy_plan *plan)
 {
 	size_t s = below(e, plan->stage_count), end = plan->first[s + 1];

@@ -151,7 +151,7 @@ static bool is_same_module(const struct strategy_layer *a, const struct strategy
 	return length && length == module_length(b->name) && strncmp(a->name, b->name, length) == 0;
 }
 
-/* Behind queries, keys and values together attention gives less than they have; a product that takes more
+/* After queries, keys and values together attention gives less than they have; a product that takes more
  * than the one in front gives has another's input. */
 static size_t between(const struct strategy_layer *front, const struct strategy_layer *layer)
 {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Products of width by width that follow each other: a pair; queries, keys, values and the one behind. */
+/* Products of width by width that follow each other: a pair; queries, keys, values and the one after. */
 enum { ALONE = 1, PAIR = 2, ATTENTION = 4 };
 enum { NONE = -1, NUMBER_BYTES = 4 };
 
@@ -25,7 +25,7 @@ static bool is_square(const struct strategy_layer *layer, double width)
 	return is_same(layer->input_bytes, width) && is_same(layer->output_bytes, width);
 }
 
-/* The next product of rows of the same unit behind the layer; the number of layers: none. */
+/* The next product of rows of the same unit after the layer; the number of layers: none. */
 static size_t next_product(const struct strategy_net *net, size_t layer)
 {
 	const size_t unit = net->layers[layer].unit;

@@ -13,7 +13,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Batches that are counted; before and behind them are so many that the pipeline is full throughout. */
+/* Batches that are counted; before and after them are so many that the pipeline is full throughout. */
 enum { COUNTED = 4 };
 
 double strategy_published_gpipe(const struct strategy_net *net, const struct strategy_cluster *cluster,
@@ -137,7 +137,7 @@ static const struct strategy_step *next_message(
 	return NULL;
 }
 
-/* Where a batch is done before the next begins, when the receiver begins to ask for inputs of it: behind its
+/* Where a batch is done before the next begins, when the receiver begins to ask for inputs of it: after its
  * update. NAN: not known yet. */
 static double asked(const struct replay *r, const struct worker *to, const struct strategy_step *step)
 {

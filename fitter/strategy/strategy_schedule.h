@@ -25,7 +25,7 @@ struct strategy_schedule {
  * GPipe: all forward passes of a batch, then all backward passes, the latest first, and an update.
  * PipeDream (1F1B): as many forward passes as keep later stages busy, then backward and forward in turn, with
  * an update for each, across batches. Layer-wise: the same, with more forward passes ahead.
- * 1F1B with a flush: the same within a batch, with one update behind it. With v chunks, p workers take p
+ * 1F1B with a flush: the same within a batch, with one update after it. With v chunks, p workers take p
  * micro-batches through a chunk, then the same through the next [Megatron-LM, section 2.2.2]; so chunks need
  * micro-batches that p divides.
  *

@@ -23,7 +23,7 @@ static size_t numbers_of(const char *text, double *numbers, size_t most, const c
 	return count;
 }
 
-/* " s2" or " s2x1": the numbers behind the letter for each of the sides; `missing` without. */
+/* " s2" or " s2x1": the numbers after the letter for each of the sides; `missing` without. */
 static void setting_of(const char *text, char letter, double missing, double *values, size_t sides)
 {
 	const char key[] = {' ', letter, 0}, *at = strstr(text, key), *end;

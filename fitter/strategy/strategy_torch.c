@@ -200,7 +200,7 @@ static void enter_forward(struct replay *r, size_t unit)
 	r->before = unit;
 }
 
-/* The unit that backward comes to behind this layer's; its own number: there is none. */
+/* The unit that backward comes to after this layer's; its own number: there is none. */
 static size_t next_back(const struct replay *r, size_t layer)
 {
 	const size_t unit = r->net->layers[layer].unit;
@@ -285,7 +285,7 @@ static bool has_logits(const struct replay *r, size_t layer)
 	return is_tensor(r) && r->net->layers[layer].divide == STRATEGY_GATHERED;
 }
 
-/* The product behind all blocks has logits, and a part of them where it is divided; their logarithms are left
+/* The product after all blocks has logits, and a part of them where it is divided; their logarithms are left
  * for backward. */
 static void take_logits(struct replay *r, size_t layer)
 {

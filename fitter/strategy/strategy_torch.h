@@ -35,7 +35,7 @@ enum strategy_torch {
 	TORCH_ZERO_2,
 	TORCH_ZERO_3,
 	TORCH_TENSOR,         /* of a net that has_pairs: pairs are divided, all else is whole */
-	TORCH_TENSOR_GATHERED /* also the product behind all blocks, by columns, and its output gathered */
+	TORCH_TENSOR_GATHERED /* also the product after all blocks, by columns, and its output gathered */
 };
 
 /* Bytes that a worker of so many reserves with so many samples of its own; NAN: this process is out of
@@ -65,7 +65,7 @@ void strategy_torch_time(const struct strategy_net *net, const struct strategy_c
  * Tensor parallelism as torch.distributed.tensor.parallel has it, with ColwiseParallel and RowwiseParallel,
  * of a net that has_pairs; `way` is TORCH_TENSOR or TORCH_TENSOR_GATHERED. All workers have the whole batch.
  * A call takes the net's shortest_call and what it takes more goes with its work: of the n-th of it that is
- * divided, of all of it elsewhere. Behind a product by rows its output is copied and summed (before it the
+ * divided, of all of it elsewhere. After a product by rows its output is copied and summed (before it the
  * biases are divided by the workers, a call more), in backward the input's gradient of each product by
  * columns; all wait for it. A gathered output is put together from its parts, and its gradient cut into them.
  * What is divided and what is not are updated by calls of their own. Nothing is hidden: parts->exposed is

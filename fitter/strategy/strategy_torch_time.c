@@ -186,7 +186,7 @@ static double unit_bytes(const struct replay *r, size_t unit)
 	return sum;
 }
 
-/* Each worker's part is copied to where it is gathered, behind `ready`. Returns when all of it is there. */
+/* Each worker's part is copied to where it is gathered, after `ready`. Returns when all of it is there. */
 static double gather(struct replay *r, size_t unit, double ready)
 {
 	const double bytes = unit_bytes(r, unit);

@@ -73,7 +73,7 @@ static void forward_gathered(struct replay *r, struct strategy_data_parts *parts
 }
 
 /* The last unit's parameters are still there. The next unit's come while one is computed, its gradients go
- * behind them. */
+ * after them. */
 static void backward_gathered(struct replay *r, struct strategy_data_parts *parts)
 {
 	double there = r->compute;

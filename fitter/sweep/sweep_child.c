@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The folder of this program behind those of PATH, for pmrun and pmanalyze that are not installed. */
+/* The folder of this program after those of PATH, for pmrun and pmanalyze that are not installed. */
 static void extend_path(void)
 {
 	const char *path = getenv("PATH");

@@ -9,7 +9,7 @@
 /*
  * Starts a process in a group of its own, with no input, which ends when this one dies. Its standard output
  * goes to the file `output`, what it complains to `errors`, which is appended to if it is the same. Programs
- * are looked for in PATH, and behind it beside this program. Its signal mask is `mask`. The pid, or -errno.
+ * are looked for in PATH, and after it beside this program. Its signal mask is `mask`. The pid, or -errno.
  */
 pid_t sweep_child_start(char *const *words, const char *output, const char *errors, const sigset_t *mask);
 

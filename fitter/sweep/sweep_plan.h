@@ -2,7 +2,7 @@
  * The plan of a sweep: which values each trial has. Trial k has the same values whenever it is asked for, so
  * that a sweep can stop anywhere; a plan has a hash by which the rows of a table are known to be its own.
  *
- * A program may refuse a trial. Another one takes its place: the trials behind the first `count` are drawn at
+ * A program may refuse a trial. Another one takes its place: the trials after the first `count` are drawn at
  * random and without end (but of a full design, which has no others).
  */
 #ifndef SWEEP_PLAN_H
@@ -39,7 +39,7 @@ void sweep_plan_free(struct sweep_plan *plan);
 const char *sweep_plan_trial(const struct sweep_plan *plan, size_t k, char **values);
 void sweep_plan_free_values(const struct sweep_plan *plan, char **values);
 
-/* False of trials that there cannot be: behind the end of a full design. */
+/* False of trials that there cannot be: after the end of a full design. */
 bool sweep_plan_has(const struct sweep_plan *plan, size_t k);
 
 #endif

@@ -251,7 +251,7 @@ static int drop_failed(struct sweep_table *table)
 		out = pm_output_stream(&output);
 		fresh = fcntl(output.file, F_DUPFD_CLOEXEC, 3);
 		while (out && getline(&line, &room, in) >= 0) {
-			/* the status is behind so many commas, and none of the cells before it has any */
+			/* the status is after so many commas, and none of the cells before it has any */
 			mark = line;
 			for (size_t i = 0; mark && i < table->plan->space->column_count + 3; i++)
 				mark = strchr(mark + (i > 0), ',');

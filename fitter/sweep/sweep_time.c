@@ -59,7 +59,7 @@ static char *read_text(const char *path)
 	text = malloc(room + 1);
 	if (text) {
 		size = fread(text, 1, room, file);
-		for (size_t i = 0; i < size; i++) /* a pattern does not look behind a zero */
+		for (size_t i = 0; i < size; i++) /* a pattern does not look after a zero */
 			text[i] = text[i] ? text[i] : ' ';
 		text[size] = '\0';
 	}

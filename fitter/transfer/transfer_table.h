@@ -55,7 +55,7 @@ struct transfer_source {
 	bool is_asked;      /* its times, if there are any, and devices are not read */
 };
 
-/* A number with k, M, G, T or P behind it or not, and a unit (FLOP/s, B/s); negative: it is none. */
+/* A number with k, M, G, T or P after it or not, and a unit (FLOP/s, B/s); negative: it is none. */
 double transfer_rate(const char *text);
 
 /*

@@ -219,7 +219,7 @@ struct look_up pmh_look_up(void *handle, const char *name, const void *caller, c
 		return (struct look_up){found ? exchanged(call, found, caller) : NULL, 1};
 	/*
 	 * The search begins at the program, and finds us before anything else. Right, if the function is
-	 * there at all; else the answer is what is found behind us: nothing, and dlerror says so.
+	 * there at all; else the answer is what is found after us: nothing, and dlerror says so.
 	 */
 	if (pmh_real(call)) {
 		errno = saved_errno;
@@ -337,7 +337,7 @@ PMH_EXPORT __attribute__((optimize("O2"))) void *dlvsym(void *handle, const char
 #define PER_THREAD_VERSION 7000    /* the twins for per-thread default streams are all of this */
 #define DRIVER_VERSION_KNOWN 13000 /* of later ones a name may mean a function that we do not know */
 
-/* Whether an exported name is the given one, perhaps with a version behind it: cuMemAlloc, cuMemAlloc_v2. */
+/* Whether an exported name is the given one, perhaps with a version after it: cuMemAlloc, cuMemAlloc_v2. */
 static bool is_name(const char *exported, const char *asked)
 {
 	if (!plain_begins(exported, asked, &exported))

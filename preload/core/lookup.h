@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-/* The library holds its version behind this text, for programs that read the file without loading it. */
+/* The library holds its version after this text, for programs that read the file without loading it. */
 #define PMH_VERSION_TEXT "libpmhook version "
 
 /* Functions that a look-up found in another copy of their library than the wrappers know: left alone. */

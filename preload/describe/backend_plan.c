@@ -280,7 +280,7 @@ static const struct backend_tensor *real_tensor(
 	return t;
 }
 
-/* What is added behind a convolution or matrix product: a vector is a bias, a whole tensor a residual. */
+/* What is added after a convolution or matrix product: a vector is a bias, a whole tensor a residual. */
 static const struct backend_tensor *added(const struct graph *g, bool vector)
 {
 	for (unsigned i = 0; i < g->count; i++) {

@@ -96,7 +96,7 @@ static bool find_name(uint64_t address, char *name)
 	struct pmh_mapped mapped;
 	Dl_info info;
 
-	/* the address is behind the call, which may be the function's last instruction */
+	/* the address is after the call, which may be the function's last instruction */
 	if (pmh_mapped_at(address - 1, &mapped) && mapped.map &&
 		find_library_name(mapped.map, address, name, &is_left))
 		return !is_left;

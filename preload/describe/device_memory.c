@@ -1,9 +1,9 @@
 /*
  * Ranges of device memory, sorted and apart.
  *
- * Whoever allocates moves the ranges behind under a lock, and counts before and after; whoever looks takes no
+ * Whoever allocates moves the ranges after under a lock, and counts before and after; whoever looks takes no
  * lock, and looks again if the count has changed meanwhile. Each value is stored with release and loaded with
- * acquire, which keeps it behind the first count and before the second. Frameworks allocate some hundreds of
+ * acquire, which keeps it after the first count and before the second. Frameworks allocate some hundreds of
  * blocks and divide them themselves.
  */
 #include "device_memory.h"
@@ -40,7 +40,7 @@ static void set(uint32_t i, uint64_t begin, uint64_t end)
 	atomic_store_explicit(&ranges[i].end, end, memory_order_release);
 }
 
-/* The first range that ends behind the address, among `count`. */
+/* The first range that ends after the address, among `count`. */
 static uint32_t behind(uint64_t address, uint32_t count)
 {
 	uint32_t low = 0, high = count;

@@ -1,7 +1,7 @@
 /*
  * Asking the driver where kernels' arguments are.
  *
- * Layouts lie one behind another in one array, for the path of a call allocates nothing; a framework launches
+ * Layouts lie one after another in one array, for the path of a call allocates nothing; a framework launches
  * some hundreds of its tens of thousands of kernels.
  */
 #include "layout.h"

@@ -133,7 +133,7 @@ struct exported {
 static struct exported libraries[LIBRARIES];
 static unsigned library_count;
 
-/* How many there are is in the table of hashes only: behind the last chain. */
+/* How many there are is in the table of hashes only: after the last chain. */
 static uint32_t count_symbols(const uint32_t *hash)
 {
 	const uint32_t bucket_count = hash[0], first = hash[1], filter_words = hash[2];

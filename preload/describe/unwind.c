@@ -88,7 +88,7 @@ static bool object_from_headers(
 	return false;
 }
 
-/* The program headers lie behind the ELF header in the first page that is mapped. */
+/* The program headers lie after the ELF header in the first page that is mapped. */
 static bool object_from_start(const struct found_object *found, struct object *object)
 {
 	const ElfW(Ehdr) *elf = found->start;
@@ -164,7 +164,7 @@ bool pmh_is_signal_return(uint64_t address)
 
 /* ---- what libunwind asks ---- */
 
-/* A binary search table behind a header of four bytes that say how it is written: as all linkers do. */
+/* A binary search table after a header of four bytes that say how it is written: as all linkers do. */
 static int find_proc_info(
 	unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *info, int need_unwind_info, void *argument)
 {

@@ -15,7 +15,7 @@
 void pmh_unwind_init(void);
 
 /*
- * Calls visit for each caller of the code that `from` was taken in, innermost first, with the address behind
+ * Calls visit for each caller of the code that `from` was taken in, innermost first, with the address after
  * the call and the stack pointer there, until visit returns false or there are no more. False: there is no
  * unwinder. Inside pmh_run_on_own_stack.
  */

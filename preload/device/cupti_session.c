@@ -299,7 +299,7 @@ bool pmh_cupti_rests(bool rest)
 	return atomic_load(&pmh_cupti_state) != PMH_CUPTI_ON || atomic_load(&rests) == rest;
 }
 
-/* Behind the end of a stretch: until no more comes of what was in flight, or for so many rounds. */
+/* After the end of a stretch: until no more comes of what was in flight, or for so many rounds. */
 static bool is_collected(void)
 {
 	static uint64_t joined_before;

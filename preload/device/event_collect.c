@@ -225,7 +225,7 @@ static void count_pending(struct pmh_thread *t)
 	}
 }
 
-/* The program may have waited for its last work, but the event behind that may take a moment more. */
+/* The program may have waited for its last work, but the event after that may take a moment more. */
 void pmh_device_finish(struct pmh_thread *self)
 {
 	const uint64_t start_ns = pmh_monotonic_ns();

@@ -1,5 +1,5 @@
 /*
- * Device time from pairs of CUDA events: one recorded before a call's work, one behind it, in the same
+ * Device time from pairs of CUDA events: one recorded before a call's work, one after it, in the same
  * stream.
  *
  * A thread keeps its pairs in a ring, one ring a device, because events belong to devices. The thread fills

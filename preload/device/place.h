@@ -1,5 +1,5 @@
 /*
- * Where work goes: the device and the queue behind a stream, or behind a handle that was given one; and the
+ * Where work goes: the device and the queue after a stream, or after a handle that was given one; and the
  * contexts of the driver. Any thread; what is set of a stream or a handle, by the thread that sets it.
  */
 #ifndef PLACE_H

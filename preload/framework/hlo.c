@@ -1,5 +1,5 @@
 /*
- * Of the serialized module some twenty fields are read, in two passes: the schedule stands behind the
+ * Of the serialized module some twenty fields are read, in two passes: the schedule stands after the
  * computations, and says which of them run instruction by instruction. These are written whole. The others
  * are the insides of fusions and what reductions call: of them only what they do and where it comes from is
  * needed.
@@ -159,7 +159,7 @@ static void read_metadata(struct instruction *i, struct pmh_proto metadata)
 			i->fixed.line = (uint32_t)f.value;
 }
 
-/* Called computations come behind operands in the message, as in the entry. */
+/* Called computations come after operands in the message, as in the entry. */
 static void read_ids(struct hlo *hlo, struct instruction *i, const struct pmh_proto_field *f, uint16_t *count)
 {
 	const size_t before = i->id_count;

@@ -1,6 +1,6 @@
 /*
  * Fields of a message in the wire format of protocol buffers, one after another. Nothing is copied, and
- * nothing is believed: whatever a length says, no byte behind the end is read, and what breaks off or has an
+ * nothing is believed: whatever a length says, no byte after the end is read, and what breaks off or has an
  * unknown form ends the message.
  */
 #ifndef PROTO_H

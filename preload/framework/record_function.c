@@ -7,7 +7,7 @@
  * Those of ranges (scope USER) stay on: there are few in an iteration. Those of operators and nodes are on
  * during samples alone (trace/sample.h); PyTorch passes disabled callbacks over before it makes anything for
  * them. Turning them on takes a lock of PyTorch's, under which it does nothing but change its list. It is
- * done behind a hooked call, where no lock of ours is held but that of this file; PyTorch may hold others
+ * done after a hooked call, where no lock of ours is held but that of this file; PyTorch may hold others
  * there (its allocator's), which nobody waits for with that lock held.
  *
  * Of a RecordFunction three words are read, at places that go by the version (layouts), and each is checked:
@@ -319,7 +319,7 @@ static void begin_with(void *library)
 	if (state != FOUND)
 		return;
 	register_callbacks();
-	/* behind the first use of the list, so that it is called before the list goes */
+	/* after the first use of the list, so that it is called before the list goes */
 	atexit(stop_following);
 }
 

@@ -16,7 +16,7 @@
 void pmh_framework_begin(void);
 
 /*
- * Behind each hooked call of a thread that records: operators are recorded while a sample is under way
+ * After each hooked call of a thread that records: operators are recorded while a sample is under way
  * (trace/sample.h), so where one has begun or ended since, they begin to be, or are no longer. Looks for
  * PyTorch now and then, until it is there. No lock of ours may be held; errno stays.
  */

@@ -71,8 +71,8 @@ static bool is_libc(const char *path)
 extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
 
 /*
- * For the host the next object behind us that has both functions, libc or another library like this one; for
- * us libc's own. The loader's list is in the order in which symbols are searched. behind: any object is, as in a
+ * For the host the next object after us that has both functions, libc or another library like this one; for
+ * us libc's own. The loader's list is in the order in which symbols are searched. after: any object is, as in a
  * program that was started without us and has loaded us late (framework/nvtx.c).
  */
 static void find_real(bool behind)

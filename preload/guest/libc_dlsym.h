@@ -4,7 +4,7 @@
 #ifndef LIBC_DLSYM_H
 #define LIBC_DLSYM_H
 
-/* libc's dlsym, whoever else intercepts it: RTLD_NEXT means what comes behind this library. */
+/* libc's dlsym, whoever else intercepts it: RTLD_NEXT means what comes after this library. */
 void *pmh_libc_dlsym(void *handle, const char *name);
 
 /* Those that come behind this library, libc's or another interposer's: for the host. Set once pmh_find_dlsym

@@ -26,7 +26,7 @@ struct pmh_new_cost {
 	_Atomic uint64_t ticks, processor_ns;
 };
 
-/* Before and behind a description, by the thread whose the cost is; others may read meanwhile. */
+/* Before and after a description, by the thread whose the cost is; others may read meanwhile. */
 struct pmh_moment {
 	uint64_t ticks, processor_ns;
 };

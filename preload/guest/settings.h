@@ -87,7 +87,7 @@ struct pmh_settings {
 void pmh_settings_read(struct pmh_settings *settings, char room[PMH_SETTINGS_BYTES],
 	void (*complain)(const char *sentence, void *data), void *data);
 
-/* PMHOOK_WINDOW: iterations A-B, or A alone; and the number behind signal:NAME. False, 0: it is not that. */
+/* PMHOOK_WINDOW: iterations A-B, or A alone; and the number after signal:NAME. False, 0: it is not that. */
 bool pmh_window_iterations(const char *window, unsigned *first, unsigned *last);
 int pmh_window_signal(const char *window);
 

@@ -9,7 +9,7 @@
 struct pmh_settings pmh_settings;
 
 static char room[PMH_SETTINGS_BYTES];
-static char complaints[2048]; /* one behind the other, each with its zero */
+static char complaints[2048]; /* one after the other, each with its zero */
 static size_t complaints_bytes;
 
 static void keep_complaint(const char *sentence, void *data)

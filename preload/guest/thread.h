@@ -141,7 +141,7 @@ struct pmh_thread {
 	uint64_t stack_start, stack_end; /* the mapping of the stack that it was last unwound on */
 	struct pmh_map chunk;
 	struct pm_chunk
-		*chunk_head; /* in the map; at its start, or behind a chunk of a thread that has ended */
+		*chunk_head; /* in the map; at its start, or after a chunk of a thread that has ended */
 	uint32_t ring_chunk; /* its number in the ring (trace/ring.c), from 1; 0: none */
 	uint64_t chunk_count;
 	uint64_t chunk_first; /* record_count when the chunk was opened */

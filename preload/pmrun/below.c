@@ -1,6 +1,6 @@
 /*
  * The processes that ranks have started, loaders' workers above all: a rank that is killed leaves them
- * behind, with its memory and its GPU. They are listed while the rank, by which they are found, is still
+ * after, with its memory and its GPU. They are listed while the rank, by which they are found, is still
  * there.
  */
 #include "pmrun.h"

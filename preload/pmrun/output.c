@@ -27,7 +27,7 @@ struct source {
 };
 
 static struct source *sources;
-static struct pollfd *polled; /* of the sources, and behind them the pipe that ends the thread */
+static struct pollfd *polled; /* of the sources, and after them the pipe that ends the thread */
 static int source_count, end_pipe[2];
 static pthread_t thread;
 static bool threaded;

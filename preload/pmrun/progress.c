@@ -50,7 +50,7 @@ static void start_look(const struct pmrun_options *o, double now)
 	_exit(125);
 }
 
-/* The number behind a name in the report's beginning; -1: there is none. */
+/* The number after a name in the report's beginning; -1: there is none. */
 static double number_of(const char *text, const char *name)
 {
 	const char *found = strstr(text, name);

@@ -50,7 +50,7 @@ static uint32_t read_number(struct pmh_python_look *look, struct bytes *b)
 }
 
 /*
- * The line of an instruction, so many bytes behind the first one. A table of lines has an entry for each few
+ * The line of an instruction, so many bytes after the first one. A table of lines has an entry for each few
  * instructions: a byte with bit 7 set, the form in bits 3 to 6 and in bits 0 to 2 how many units of 2 bytes,
  * less one; then what goes by the form, without bit 7. Forms 10 to 12 are that many lines less 10 further on,
  * 13 and 14 are followed by a signed number of lines, 15 has no line, others stay on the line.
@@ -121,7 +121,7 @@ static bool is_optimizer(struct pmh_python_look *look, const struct pmh_python_f
 	return is_update && pmh_python_file(look, frame, file) && strstr(file, "/optim/");
 }
 
-/* Appends "Net.forward (net.py:12)" behind `between`. False: the frame is left out. */
+/* Appends "Net.forward (net.py:12)" after `between`. False: the frame is left out. */
 static bool append_frame(struct pmh_python_look *look, const struct pmh_python_frame *frame,
 	const char *between, char *text, size_t text_bytes, size_t *used)
 {

@@ -7,7 +7,7 @@
  * program, then ends the interpreter itself, and no other may do that meanwhile. Other threads' states and
  * frames may go away under them: the interpreter frees those of threads that still run when it ends.
  *  - From its state, as the interpreter gives it to the thread at each call: NULL from the interpreter's end
- * on, before it is freed. So what is done behind that, at exit, finds no frame.
+ * on, before it is freed. So what is done after that, at exit, finds no frame.
  *  - To the innermost frame, which runs and cannot go before the call returns; the interpreter takes a frame
  * out of the list before it frees anything that the frame held. Of what it says to run, the type is read
  * first: every object has one.
@@ -175,7 +175,7 @@ static uint64_t hash_object(const struct pmh_python_offsets *at, uint64_t hash, 
 	return pmh_hash_words(hash, words, 3);
 }
 
-/* The first argument. Before 3.11 it may have moved to a cell, behind the other variables. */
+/* The first argument. Before 3.11 it may have moved to a cell, after the other variables. */
 static uint64_t hash_self(const struct pmh_python_offsets *at, uint64_t hash, uint64_t frame, uint64_t code)
 {
 	const uint64_t locals = frame + at->frame_locals,
@@ -223,7 +223,7 @@ uint64_t pmh_python_stack(void)
 
 /* ---- the thread that is read ---- */
 
-/* Whether the word is an address behind a call in the code of one of Python's main functions. */
+/* Whether the word is an address after a call in the code of one of Python's main functions. */
 static bool returns_to_main(uint64_t word)
 {
 	for (size_t i = 0; i < sizeof pmh_python_loads.mains / sizeof pmh_python_loads.mains[0]; i++) {

@@ -93,7 +93,7 @@ PMH_INLINE uint64_t pmh_hash_words(uint64_t seed, const uint64_t *words, unsigne
 	return pmh_hash_kept(seed, words, NULL, word_count);
 }
 
-/* The number behind a hash, or 0. */
+/* The number after a hash, or 0. */
 static inline uint32_t pmh_found(uint64_t hash)
 {
 	for (unsigned i = (unsigned)(hash >> 40) % PMH_SLOTS;; i = (i + 1) % PMH_SLOTS) {
@@ -149,7 +149,7 @@ void pmh_device_entry(const struct pm_entry_device *device, const char *name);
 
 /*
  * An operation: the function (enum pm_call), whose own entry comes first, the call site ("": unknown) and the
- * values behind the function's number. hash: of all of it (pmh_hash_words).
+ * values after the function's number. hash: of all of it (pmh_hash_words).
  */
 uint32_t pmh_operation_entry(
 	uint64_t hash, uint32_t function, const char *site, const uint64_t *values, unsigned value_count);

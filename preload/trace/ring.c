@@ -272,7 +272,7 @@ static bool make_more(void)
 }
 
 /* There is no room for more chunks: those that there are become the ring. Of the beginning a quarter of them
- * stays; what is complete behind it comes before all else in the queue. */
+ * stays; what is complete after it comes before all else in the queue. */
 static void settle(void)
 {
 	uint32_t number = chunk_limit / KEPT_PART < chunks_used ? chunk_limit / KEPT_PART : chunks_used;

@@ -54,7 +54,7 @@ def check_report(name, path):
     check(near(step["mean_ns"], report["t_iter_ns"]), f"{name}: two mean times of a step")
     gains = [finding["gain_ns"] for finding in findings if finding["gain_ns"] is not None]
     check(gains == sorted(gains, reverse=True), f"{name}: findings out of order")
-    check(all(finding["gain_ns"] is None for finding in findings[len(gains):]), f"{name}: a gain behind those without")
+    check(all(finding["gain_ns"] is None for finding in findings[len(gains):]), f"{name}: a gain after those without")
     for finding in findings:
         title = f"{name}: {finding['title']}"
         check(finding["text"] and finding["basis"] and finding["advice"], f"{title}: without text, basis or advice")

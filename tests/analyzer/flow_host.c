@@ -9,25 +9,25 @@
  * CASE says how parameters are updated. each: by a launch for each; block: they lie in one block and have one
  * launch; kinds: the same, but in the block all of a kind are together, and each kind has a launch; list: by
  * one launch with a list by value; cast: as each, and products read copies of the weights in another type.
- * stale: list and cast, but each copy is made where the one before was, and the list's words behind its end
+ * stale: list and cast, but each copy is made where the one before was, and the list's words after its end
  * are left from another list; words of a bias's kernel, and of an activation's in all iterations but one,
  * which going backward is the first and has one call more, are left from another launch. batches: list and
- * cast, and three batches make a step, whose gradients are added up. mean: list, and behind the update
+ * cast, and three batches make a step, whose gradients are added up. mean: list, and after the update
  * another launch with a running mean of all parameters. copies: list, gradients are copied on the device
  * between two layers, and all of them are cleared before the batch. turns: list, and four batches make a
  * step, which begin before others have gone back: forward, forward, backward, forward, backward, forward,
- * backward, backward. twice: list, and a step goes through the model twice: behind the first time parameters
+ * backward, backward. twice: list, and a step goes through the model twice: after the first time parameters
  * are moved along their gradients by a launch for each. graph: list, and from the fourth step on passes and
  * update are one CUDA graph, captured then; for its launches nothing is printed. pieces: each, and parameters
  * lie in one block that is copied in pieces, of which the first ends within them. images: products alone,
  * made for each image by itself as darknet does, then normalized, with biases added in place; no kernel's
  * name says that it updates, the gradients that a layer will add to are cleared as it goes forward, a single
- * kernel compares with the target, and the loss is copied to the host behind it; two batches make a step.
+ * kernel compares with the target, and the loss is copied to the host after it; two batches make a step.
  * host: the same, but the loss and its gradient are made on the host. norms: each, and before the update a
  * norm of all gradients is made where the loss was, and copied to the host. zero: each, but the optimizer
  * works on a copy of the parameters' block, from which the block is made again, and gathered from all ranks.
  * saxpy: each, by a function of cuBLAS. middle: each, and the loss reads the result of a block in the middle
- * too, behind the last one. lazy: each, but parameters are copied to the device when the first
+ * too, after the last one. lazy: each, but parameters are copied to the device when the first
  * step needs them, and biases are added by a function of cuDNN.
  */
 #include <cublas_v2.h>
@@ -217,7 +217,7 @@ static void forward(void)
 	}
 }
 
-/* Gradients of activations lie behind the activations. */
+/* Gradients of activations lie after the activations. */
 static char *slope(int number)
 {
 	return activation(5 * BLOCKS_MOST + number % 8);
@@ -406,7 +406,7 @@ static void make_norms(void)
 	CHECK(cudaMemcpyAsync(lost, room, sizeof(*lost), cudaMemcpyDeviceToHost, stream));
 }
 
-/* Gradients come first, and behind their end stand parameters, beside gradients of others. */
+/* Gradients come first, and after their end stand parameters, beside gradients of others. */
 static void leave_words(struct update_list *list)
 {
 	const int count = KINDS * blocks;
@@ -611,7 +611,7 @@ static char *allocate(size_t byte_count)
 	return data;
 }
 
-/* In blocks of their own, or one behind another. */
+/* In blocks of their own, or one after another. */
 static void lay_out(size_t offset_of_member)
 {
 	char *block = NULL;

@@ -1,4 +1,4 @@
-/* Fuzz target: SQLite exports of Nsight Systems. Bytes that are no database are made the pages behind the
+/* Fuzz target: SQLite exports of Nsight Systems. Bytes that are no database are made the pages after the
  * head of one, so that few inputs end at the first look. */
 #include "import/imported.h"
 #include "fuzz.h"

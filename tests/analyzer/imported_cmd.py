@@ -253,8 +253,8 @@ def check_places(scratch):
     rows = {row["call"]: row for row in answer["host_calls"]}
     check(rows["cudaFree"]["idle_ns"] == 200000 and rows["cudaFree"]["place"] == "aten::item"
           and rows["cudaFree"]["place_share"] == 1, f"where memory is freed: {rows['cudaFree']}")
-    # From 700 to 750 and from 950 to 990: 10 + 5 in the operator, 40 + 35 in the loop. Behind the last step no call ends the
-    # idle time: it is the thread's that ends it behind the others.
+    # From 700 to 750 and from 950 to 990: 10 + 5 in the operator, 40 + 35 in the loop. After the last step no call ends the
+    # idle time: it is the thread's that ends it after the others.
     outside = rows["(in no call)"]
     check(outside["place"] == "train.py(7): loop" and abs(outside["place_share"] * outside["idle_ns"] - 75000) < 1,
           f"between calls: {outside}")

@@ -72,7 +72,7 @@ static void make_bytes(const char *path, const void *bytes, size_t count)
 	}
 }
 
-/* Packs the text with gzip; `members` packed files one behind the other. Answers the size. */
+/* Packs the text with gzip; `members` packed files one after the other. Answers the size. */
 static inline size_t make_packed(const char *path, const char *text, size_t length, int members)
 {
 	FILE *file = fopen(path, "wb");

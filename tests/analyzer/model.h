@@ -35,16 +35,16 @@ struct model_options {
 	bool no_device;     /* host times only */
 	bool axpy_loss;     /* the loss's gradient by a copy and an axpy */
 	bool resident;      /* no file input and no copies */
-	bool separate;      /* biases are not behind their weights */
+	bool separate;      /* biases are not after their weights */
 	bool grouped;       /* all exchanges in one group, which has one device interval a queue */
 	bool early;         /* a layer is updated as soon as its gradients are exchanged */
 	bool op_bias;       /* biases are added out of place */
 	int windows[4];   /* recorded from iteration [0] to before [1], and from [2] to before [3]; [1] 0: all
 			   */
-	int untimed[2];   /* no device times from behind the forward pass of iteration [0] to behind that of [1], in each
+	int untimed[2];   /* no device times from after the forward pass of iteration [0] to after that of [1], in each
 			   * process one later than in that before; [1] 0: all have them */
 	bool cost;        /* the trace tells what the hook took, and of input of worker processes */
-	bool late_window; /* the second window opens behind the forward pass, the first closes there */
+	bool late_window; /* the second window opens after the forward pass, the first closes there */
 	bool modules;     /* the program has names for its layers: "net.conv1", activations are "net.act" */
 	bool graph_api;   /* through cuDNN's graph API and cublasLt, with fused biases and activations */
 	bool run_ahead;   /* the host does not wait for the device */
@@ -66,8 +66,8 @@ struct model_options {
 	int evaluate_count; /* batches of a pass */
 	int uneven_every;   /* each so-many-th iteration has a smaller batch */
 	int log_every;      /* each so-many-th iteration sums the loss over the ranks */
-	int agree_in;       /* in that iteration the ranks agree on a value behind their input; 0: never */
-	bool kernels;       /* an own kernel behind each layer's work, the same one in both passes */
+	int agree_in;       /* in that iteration the ranks agree on a value after their input; 0: never */
+	bool kernels;       /* an own kernel after each layer's work, the same one in both passes */
 	int extra_every;    /* with kernels; in each so-many-th iteration some layers have more of them */
 	int slow_worker;    /* its computations take slow times as long */
 	double slow;

@@ -28,7 +28,7 @@ struct program {
 	int optimizers;                     /* 1, or 2 with work of their own */
 	int steps;                          /* of time, in forward and backward; 1: none */
 	int evaluate_every, evaluate_count; /* 0: never */
-	int log_every, small_every, tail;   /* tail: kernels behind the update */
+	int log_every, small_every, tail;   /* tail: kernels after the update */
 	bool varies;                        /* the steps of time, and the sizes */
 	bool resident;                      /* the data are on the device: no copies */
 	bool tunes;                         /* the first iteration tries each forward kernel several times */

@@ -84,7 +84,7 @@ static void make(struct made *made)
 	made->launch_us = 10;
 }
 
-/* What the ranks from `first` to `behind` should show, from the begins alone. */
+/* What the ranks from `first` to `after` should show, from the begins alone. */
 static void check_truth(
 	const struct made *made, const struct arrivals *arrivals, int first, int behind, const char *what)
 {

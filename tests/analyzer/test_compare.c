@@ -386,7 +386,7 @@ static void check_sizes(void)
 	free(pair.matches);
 }
 
-/* A branch that is run before the other one in one framework, behind it in the other. */
+/* A branch that is run before the other one in one framework, after it in the other. */
 static void check_order(void)
 {
 	struct layer one[] = {{.name = "conv1", .module = "a.conv1", .text = "3x3x8->8"},

@@ -84,7 +84,7 @@ static void test_lanes(const char *path)
 	} slices[] = {
 		{1000, 2000, 1},
 		{1500, 1600, 2}, /* within the first */
-		{1600, 2600, 2}, /* just behind it */
+		{1600, 2600, 2}, /* just after it */
 		{1999, 2001, 3},
 		{2000, 2000, 1}, /* no length */
 		{2000, 1900, 1}, /* none either: it ends before it begins */

@@ -320,7 +320,7 @@ static void test_window(void)
 	run_close(&run);
 }
 
-/* The kernels of a graph are calls of their own behind its launch. */
+/* The kernels of a graph are calls of their own after its launch. */
 static void test_graph(void)
 {
 	struct program program = {.ranks = 1, .iterations = 4, .graph = true, .marks = true, .late_rank = -1};

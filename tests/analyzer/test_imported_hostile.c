@@ -13,7 +13,7 @@ static void check_hostile(void)
 
 	for (size_t cut = 0; cut < length; cut++) {
 		struct imported imported;
-		/* A copy of its own, so that a sanitizer sees reading behind it. */
+		/* A copy of its own, so that a sanitizer sees reading after it. */
 		int status = make_read_bytes(&imported, "cut.json", make_whole, cut, IMPORTED_WANT_STEPS);
 
 		CHECK(imported.trouble || cut >= length - 1, "cut at %zu is not noticed", cut);

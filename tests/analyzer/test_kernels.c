@@ -1,4 +1,4 @@
-/* Checks the titles of kernels, and that of a name no byte behind its end is read. */
+/* Checks the titles of kernels, and that of a name no byte after its end is read. */
 #include "analyses/kernels.h"
 #include "base/memory.h"
 #include "check.h"

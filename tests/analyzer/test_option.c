@@ -69,7 +69,7 @@ static void check_lines(void)
 	check_line("-x", OPTION_WRONG, 0, NULL, "unknown option '-x'");
 }
 
-/* Options behind a command of their own are left to it. */
+/* Options after a command of their own are left to it. */
 static void check_leading(void)
 {
 	char *arguments[] = {"program", "--top", "3", "command", "--top", "4"}, text[OPTION_TROUBLE];

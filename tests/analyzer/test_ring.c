@@ -31,7 +31,7 @@ struct made {
 	struct pm_ring *ring;
 	struct pm_sketch *sketch;
 	struct pm_statistics *statistics; /* of the operation's calls and intervals */
-	uint64_t behind;                  /* offset of the chunk that the first call behind the gap begins */
+	uint64_t behind;                  /* offset of the chunk that the first call after the gap begins */
 	struct builder builder;
 };
 
@@ -100,7 +100,7 @@ static void make(struct made *made)
 
 	builder_init(builder);
 	builder->header.version = PM_VERSION;
-	builder->records_per_chunk = 7; /* those before, and those behind in two */
+	builder->records_per_chunk = 7; /* those before, and those after in two */
 	add_calls(builder);
 	builder_finish(builder);
 	made->data = calloc(1, builder->file.size + 4096);
@@ -152,7 +152,7 @@ static void check_whole(const struct trace *trace, const char *what)
 	tally_free(&tally);
 }
 
-/* All calls before the first that lacks its interval, and all behind the gap. */
+/* All calls before the first that lacks its interval, and all after the gap. */
 static void check_timeline(const struct trace *trace)
 {
 	struct timeline timeline;
@@ -200,7 +200,7 @@ static void test_read(void)
 	unmake(&made);
 }
 
-/* The first call behind the gap, and its interval, are counted already. */
+/* The first call after the gap, and its interval, are counted already. */
 static void test_killed(void)
 {
 	struct made made;

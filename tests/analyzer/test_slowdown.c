@@ -174,7 +174,7 @@ static void schedule(struct job *job, int step, int data, double computed[STAGES
 		computed[stage] = end[stage][2 * job->batches - 1];
 }
 
-/* Behind the computing: garbage collection, the reduction of a stage's data ranks, the optimizer. */
+/* After the computing: garbage collection, the reduction of a stage's data ranks, the optimizer. */
 static void write_step(struct job *job, int step)
 {
 	double computed[DATA][STAGES], latest[STAGES] = {0}, end = 0;

@@ -6,7 +6,7 @@
 #include "import/imported_keyword.h"
 #include "spans_make.h"
 
-/* A name without what stands behind tabs. */
+/* A name without what stands after tabs. */
 static bool is_layer(const char *layer, const char *name)
 {
 	size_t bytes = strcspn(layer, "\t");

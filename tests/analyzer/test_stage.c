@@ -457,7 +457,7 @@ static void check_samples(void)
 		{{"64x100", "64x256x7x7", ""}, 64},      /* a generator */
 		{{"784x27", "196x1152", "49x10"}, 0},    /* positions in pictures that convolutions unfold */
 		{{"2048x64", "2048x64", "8x10"}, 0},     /* tokens, and one of each sequence */
-		{{"32x3x8x8", "6272x576", "32x10"}, 32}, /* unfolded behind the first */
+		{{"32x3x8x8", "6272x576", "32x10"}, 32}, /* unfolded after the first */
 		{{"", "64x100", ""}, 0},                 /* an embedding */
 	};
 

@@ -195,7 +195,7 @@ static void damage(void)
 	}
 	refused("nothing", copy, 0, "the file is empty");
 	for (size_t bytes = 1; bytes < made.bytes; bytes++) {
-		/* in memory of its own: reading behind it would be seen */
+		/* in memory of its own: reading after it would be seen */
 		unsigned char *cut = mem_alloc(bytes, 1);
 
 		memcpy(cut, made.data, bytes);

@@ -24,7 +24,7 @@ static void add(struct timeline *timeline, struct builder *builder, const char *
 }
 
 /* Device work 400 ns long, 100 ns into its call; its clock is `late_ns` late; a synchronisation ends 50 ns
- * behind it. */
+ * after it. */
 static void check_device(int64_t late_ns, int64_t expected_ns)
 {
 	const struct timeline_interval *interval;
@@ -359,7 +359,7 @@ static void check_hosts(int64_t wall_ns, int64_t torn_ns, int64_t residual_ns)
 	CHECK(timeline.processes[0].rank == 0, "ranks are not in order");
 	first_ns = timeline_interval(&timeline, timeline.processes[0].first_interval).begin_ns;
 	second_ns = timeline_interval(&timeline, timeline.processes[1].first_interval).begin_ns;
-	/* Collectives of 1000 and 700 ns: that each ends behind the other's begin leaves 1000 and 700 ns of
+	/* Collectives of 1000 and 700 ns: that each ends after the other's begin leaves 1000 and 700 ns of
 	 * play. */
 	CHECK(torn_ns || (second_ns - first_ns >= 300 - 1000 && second_ns - first_ns <= 1000),
 		"wall clock off by %lld: ranks %lld ns apart", (long long)wall_ns,
@@ -522,7 +522,7 @@ static void check_pairs(void)
 	timeline_free(&timeline);
 }
 
-/* Of a long run with device times in 100 us of each millisecond behind the first five, the stretches that are
+/* Of a long run with device times in 100 us of each millisecond after the first five, the stretches that are
  * read end where such times do; the first and the last are the run's. */
 static void check_sampled_times(void)
 {
@@ -629,7 +629,7 @@ int main(void)
 	check_sampled_operators();
 	check_device(0, 100);
 	check_device(-40, 60);
-	/* Not behind the thread's call before, 10 ns before this one: moved up to it, then cut to begin with
+	/* Not after the thread's call before, 10 ns before this one: moved up to it, then cut to begin with
 	 * the call. */
 	check_device(-300, 0);
 	/* Must end 50 ns earlier than it says. */

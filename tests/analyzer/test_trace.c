@@ -278,7 +278,7 @@ static void slots_alone(void)
 		fill(&builder);
 		builder.killed = true;
 		builder_finish(&builder);
-		/* Behind thread 2's only record: zeros of its chunk, then those of the file. */
+		/* After thread 2's only record: zeros of its chunk, then those of the file. */
 		memcpy(builder.file.data + builder.file.size - 64 - 3 * 16, &slot, sizeof(slot));
 		parse(&trace, builder.file.data, builder.file.size);
 		count = read_records(&trace, records, 4, threads, &refused);
@@ -375,7 +375,7 @@ static void from_the_future(void)
 		records += chunk.chunk_bytes;
 		size += 72 + count * 24;
 	}
-	/* A footer with more behind what is known. */
+	/* A footer with more after what is known. */
 	memcpy(&chunk, file->data + records, sizeof(chunk));
 	chunk.used_bytes += 16;
 	chunk.chunk_bytes += 8 + 16;
@@ -416,7 +416,7 @@ static void sentences(void)
 
 	fill(&builder);
 	builder_finish(&builder);
-	/* A name without its end, and no zero behind it in the entry. */
+	/* A name without its end, and no zero after it in the entry. */
 	memcpy(&entry_bytes, builder.file.data + 304, sizeof(entry_bytes));
 	memset(builder.file.data + 304 + 12, 'x', entry_bytes - 12);
 	parse(&trace, builder.file.data, builder.file.size);

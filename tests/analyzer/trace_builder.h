@@ -45,7 +45,7 @@ struct builder {
 	uint32_t records_per_chunk; /* 0: as many as the hook puts into one */
 	bool closed;                /* records are left out: no window is open */
 	bool untimed;               /* calls get no correlation, and device intervals are left out */
-	bool killed;                /* no footer, and zeros behind the last record */
+	bool killed;                /* no footer, and zeros after the last record */
 };
 
 void builder_init(struct builder *builder);

@@ -1,7 +1,7 @@
 """Holds the rules of `pmanalyze layers --why --json` against what flow_host's kernels are.
 
 why.py CASE JSON: each kernel of a pass has its layer by the one rule that can tell it; a call that another one's layer was told by
-is of that layer, and before it or behind it as the rule says; the shares of the rules add up to the time of all calls.
+is of that layer, and before it or after it as the rule says; the shares of the rules add up to the time of all calls.
 """
 import collections
 import json

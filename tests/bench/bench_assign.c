@@ -5,7 +5,7 @@
  *     numbered  by how much the best partition on the workers as they are numbered is above the least bound
  *     orders, exact ms  all orders, the best partition of each by dynamic programming: the least bound
  *     alone     heredity alone, mean and greatest excess of ten seeds in percent, and time of one
- *     helped    the same as `pmfit strategy` does it, with the dynamic program before and behind
+ *     helped    the same as `pmfit strategy` does it, with the dynamic program before and after
  *
  *     bench_assign NAME BATCH MICRO_BATCHES CLUSTER LAYERS.json...      called by assign.sh
  */

@@ -31,7 +31,7 @@ static uint64_t block(unsigned i)
 	return FIRST_BLOCK + (uint64_t)(i % BLOCKS) * 2 * BLOCK_BYTES;
 }
 
-/* Tensors lie one behind another, some in a block. */
+/* Tensors lie one after another, some in a block. */
 static uint64_t tensor(unsigned i)
 {
 	return block(i / 32) + 65536 * (uint64_t)(i % 32);

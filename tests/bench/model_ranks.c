@@ -4,7 +4,7 @@
  * synchronisation. Rank 0 prints the modelled time of an iteration and the median that the hosts got, in us,
  * and the time from the first fork until all ranks had their communicator, in ms.
  *
- * The modelled time is that between two events round an iteration which was queued behind a long kernel: no
+ * The modelled time is that between two events round an iteration which was queued after a long kernel: no
  * host is in it.
  */
 #include <err.h>

@@ -144,7 +144,7 @@ def distribute(strategy, model):
 
 
 class Stage(nn.Module):
-    """Blocks of a transformer; the first also has what is before them, the last what is behind."""
+    """Blocks of a transformer; the first also has what is before them, the last what is after."""
 
     def __init__(self, model, begin, end):
         super().__init__()

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What is in the file now; a zero behind. */
+/* What is in the file now; a zero after. */
 static void read_all(FILE *file, char *text, size_t size)
 {
 	rewind(file);

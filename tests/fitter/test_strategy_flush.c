@@ -28,7 +28,7 @@ static void check_update_first(void)
 	*chain.layers[1].update = 1000;
 	CHECK(near(strategy_pipe(&chain.net, &cluster, &how, &plan, NULL), 1180), "%g",
 		strategy_pipe(&chain.net, &cluster, &how, &plan, NULL));
-	/* PipeDream updates behind each micro-batch, and inputs come meanwhile: 2 (10 + 10 + 1000) */
+	/* PipeDream updates after each micro-batch, and inputs come meanwhile: 2 (10 + 10 + 1000) */
 	plan.kind = STRATEGY_PIPEDREAM;
 	CHECK(near(strategy_pipe(&chain.net, &cluster, &how, &plan, NULL), 2040), "PipeDream: %g",
 		strategy_pipe(&chain.net, &cluster, &how, &plan, NULL));

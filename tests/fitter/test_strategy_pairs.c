@@ -244,7 +244,7 @@ static void check_columns(void)
 /* ---- an iteration ---- */
 
 /*
- * A pair of 4 x 8 and 8 x 4 with biases of 4, and 4 x 64 behind the block, measured with 2 samples; forward
+ * A pair of 4 x 8 and 8 x 4 with biases of 4, and 4 x 64 after the block, measured with 2 samples; forward
  * takes 40 in all, backward 80, half of each divided, a quarter the last product's.
  */
 static void init_times(struct chain *chain, struct strategy_cluster *cluster)
@@ -274,7 +274,7 @@ static void init_times(struct chain *chain, struct strategy_cluster *cluster)
 /*
  * Two workers with 4 samples, links of 1 + bytes / 2. Forward: 4 + (20 - 4) * 4 / 2 / 2, whole 3 + 7 * 2, the
  * last product 2 + 8 * 2; backward 40, 3 + 17 * 2, 2 + 18 * 2. A call for the biases. Sums of 4 * 16 bytes
- * behind the product by rows and, backward, of the first one's input: 2 (1 + 32 / 2) = 34 each. Of 1296 bytes
+ * after the product by rows and, backward, of the first one's input: 2 (1 + 32 / 2) = 34 each. Of 1296 bytes
  * 256 are divided: updates of two calls each for both kinds, and of the other 10 their share. Gathered: 20
  * and 40 of the last product fall to 10 and 20; its 1024 bytes are gathered in 1 + 512 / 2, put together by a
  * call, and cut by one; 34 for the gradient of its input. 1280 bytes are divided.
@@ -339,7 +339,7 @@ static void check_choice(void)
 /* ---- pipelines ---- */
 
 /*
- * Two blocks, each a norm and a pair, behind an embedding: cut in front of their norms, over which the width
+ * Two blocks, each a norm and a pair, after an embedding: cut in front of their norms, over which the width
  * goes. Tensors of 4 x 8 and 8 x 4 with biases of 16 bytes in the first block; a call takes 1 and a byte 1:
  * gradients are added in 1 and 3 times the bytes each, and divided in 1 and twice.
  */

@@ -37,7 +37,7 @@ static void check_by_hand(void)
 	struct strategy_memory memory, whole;
 	struct chain chain;
 
-	/* Columns, divided, rows: each layer as with 2 samples, 60; one all-reduce of 16 bytes behind the
+	/* Columns, divided, rows: each layer as with 2 samples, 60; one all-reduce of 16 bytes after the
 	 * last, 2 (1 + 16 / 4) = 10. The first one's input has no gradient. Updates: 2, 4 / 2 and 2. */
 	init(&chain, &cluster);
 	whole = strategy_memory_whole(&chain.net, &how, 4, 1);
@@ -50,7 +50,7 @@ static void check_by_hand(void)
 	CHECK(near(memory.state, 3 * 36 / 2.0) && near(memory.kept, whole.kept * 28 / 44),
 		"memory: %g, %g of %g", memory.state, memory.kept, whole.kept);
 
-	/* A sum behind the first product needs it whole: gathered, 1 + 64 / 4 = 17, computed whole, 120; then
+	/* A sum after the first product needs it whole: gathered, 1 + 64 / 4 = 17, computed whole, 120; then
 	 * the last by columns: its input's gradient 2 (1 + 64 / 4) = 34, its output gathered, 1 + 16 / 4 = 5.
 	 */
 	chain.layers[1].is_sum = true;

@@ -253,7 +253,7 @@ static void check_read(void)
 			"%s: %g", layer->name, layer->tensor_bytes[0]);
 	}
 	strategy_net_free(&net);
-	/* attention behind three times 4, and GELU behind 16; a list's ReLU; a product of another's input */
+	/* attention after three times 4, and GELU after 16; a list's ReLU; a product of another's input */
 	CHECK(read_layers(&net, blocks, 8, "libtorch_cuda.so+0x1"), "%s", net.error);
 	for (size_t i = 0; i < net.layer_count; i++)
 		CHECK(net.layers[i].between == betweens[i], "%s: %zu", net.layers[i].name,
@@ -330,7 +330,7 @@ static void check_ddp(void)
 
 /*
  * Three workers as in test_strategy_zero.c: 12, 24 and 12 bytes are gathered or scattered in 6, 10 and 6. The
- * root, which has the first layer, is gathered until 6, the second unit behind it until 16, the third, once
+ * root, which has the first layer, is gathered until 6, the second unit after it until 16, the third, once
  * the root is copied out, until 22: forward is never late again and ends at 36. Backward: scattered from 56,
  * 76 and 96 on, until 102. Gathered again: the third until 42, the second next to its backward pass;
  * scattered from 62, 82 and 102 on.

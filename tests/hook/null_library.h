@@ -7,7 +7,7 @@
 #define NULL_BYTES 4096
 
 #pragma GCC visibility push(default)
-extern _Thread_local unsigned char null_bytes[NULL_BYTES]; /* arguments, one behind another */
+extern _Thread_local unsigned char null_bytes[NULL_BYTES]; /* arguments, one after another */
 extern _Thread_local size_t null_used;
 extern int null_answer; /* to return */
 #pragma GCC visibility pop

@@ -32,7 +32,7 @@ done
 PMHOOK_VERBOSE=on same damage zero 3
 grep -Eq '\([1-9][0-9]* lost\)' said || complain "what was lost is not counted: $(cat said)"
 
-# the sanitizers' runtimes have a handler of their own, and signal functions of their own behind ours
+# the sanitizers' runtimes have a handler of their own, and signal functions of their own after ours
 case ${PM_SANITIZE:-} in
 '')
 	for handler in none ignore plain info jump repair once; do

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Steps that are all alike make no system call of ours, from C and from Python, but for the trace, which grows by a chunk of a mebibyte at a
 # time; a new operation makes four (its thread's signals are held back once, its processor time is read twice), and its call site has the
-# frames behind one with a routine for exceptions; and what is new takes no more than its share of a run.
+# frames after one with a routine for exceptions; and what is new takes no more than its share of a run.
 set -eu
 . "$SOURCE/tests/preload.sh"
 [ -z "$PM_SANITIZE" ] || { echo "a sanitizer's own system calls would be counted" && exit 77; }

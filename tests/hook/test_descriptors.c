@@ -448,7 +448,7 @@ static void graph_functions(void)
 		NULL,
 		AT("_Reduction queue=0:0 result=0 flags=0 group=0 reduce={REDUCE 5 2 0} x=" T
 		   " x_ptr=1 y=" T));
-	/* a product, and an addition behind it: the product's own result is inside the graph */
+	/* a product, and an addition after it: the product's own result is inside the graph */
 	execute(OPERATION(MATMUL, {CUDNN_ATTR_OPERATION_MATMUL_ADESC, x},
 			{CUDNN_ATTR_OPERATION_MATMUL_BDESC, b}, {CUDNN_ATTR_OPERATION_MATMUL_CDESC, between}),
 		OPERATION(POINTWISE, {PW(PW_DESCRIPTOR), pointwise(CUDNN_POINTWISE_RELU_FWD)},

@@ -342,7 +342,7 @@ static void threads(void)
 		say(a, NULL);
 }
 
-/* Launches that a stream captures when no sample is under way, behind more of them than the first one has. */
+/* Launches that a stream captures when no sample is under way, after more of them than the first one has. */
 static void captured(void)
 {
 	const char *a = device_memory(64), *b = device_memory(64);

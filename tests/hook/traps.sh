@@ -90,7 +90,7 @@ run closed_in_use hook "$bin/traps_host_static" closed_in_use
 run plugin hook "$bin/traps_host_static" plugin
 prints '70 70'
 
-# a constructor that looks up before the hook's has run: in a library behind it
+# a constructor that looks up before the hook's has run: in a library after it
 run early 'hook early' "$bin/traps_host" none
 prints '1 0 1'
 run early_before 'early hook' "$bin/traps_host" none

@@ -1,7 +1,7 @@
 #!/bin/sh
 # JAX trains on softgpu with XLA's defaults: jax.sh PROGRAM. What is checked: the program does its steps on modelled GPUs and not on the
 # processor, softgpu refuses it nothing that stops it, the trace has what it launched, kernels by XLA's names, and pmanalyze finds the steps
-# on each GPU, behind a set-up that times many variants of each product, and the copies of input, which the programs on two GPUs do not have.
+# on each GPU, after a set-up that times many variants of each product, and the copies of input, which the programs on two GPUs do not have.
 # PM_JAX names a virtual environment or a Python that has jax with its CUDA plugin; otherwise it is python3.
 set -eu
 program=$1 steps=20

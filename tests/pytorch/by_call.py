@@ -10,7 +10,7 @@ others aside. Prints "name=value" fields, in percent of the modelled time of the
     compared    of the step's time, what was aligned
     phase       the phase is right
     layer       of what is forward and backward: the layer is right. What runs in a module without parameters (activations, sums, the
-                loss) has no layer of its own: there the layer within the module, or the one before or behind it in order is right.
+                loss) has no layer of its own: there the layer within the module, or the one before or after it in order is right.
                 Of what autograd adds up between modules the program does not say whose it is: that is not judged
     right       phase and layer are
 
@@ -144,7 +144,7 @@ def own_layers(row, modules):
 
 
 def around(rows, modules):
-    """By row: the layers with parameters before and behind it, in its phase, and the modules that run before and behind."""
+    """By row: the layers with parameters before and after it, in its phase, and the modules that run before and after."""
     found = [set() for _ in rows]
     for order in (range(len(rows)), reversed(range(len(rows)))):
         last, names = {}, {}

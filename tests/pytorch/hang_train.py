@@ -1,7 +1,7 @@
 """A small training under DistributedDataParallel that comes to a stop: hang_train.py FAULT VICTIM STEP.
 
 A program as anyone's: each step takes a batch, trains and averages the loss over the ranks; every fifth step evaluates, with a
-barrier behind. In STEP the rank VICTIM does what FAULT says, in a line that ends with the fault's name.
+barrier after. In STEP the rank VICTIM does what FAULT says, in a line that ends with the fault's name.
 """
 import os
 import sys

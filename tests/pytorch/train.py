@@ -141,7 +141,7 @@ class Residual(nn.Module):
 
 
 class Pixels(nn.Module):
-    """Attention between pixels, whose result has the channels last; so do the convolutions behind."""
+    """Attention between pixels, whose result has the channels last; so do the convolutions after."""
 
     def __init__(self, width):
         super().__init__()
@@ -247,7 +247,7 @@ def parse():
     p.add_argument("--accumulate", type=int, default=1)
     p.add_argument("--checkpoint", action="store_true")
     p.add_argument("--freeze", type=int, default=0, help="so many blocks of a gpt at the begin, and embeddings, are not trained; of others all but the last layer")
-    p.add_argument("--average", action="store_true", help="a running mean of the parameters is kept behind each step")
+    p.add_argument("--average", action="store_true", help="a running mean of the parameters is kept after each step")
     p.add_argument("--clip", action="store_true", help="gradients are clipped by their norm")
     p.add_argument("--keep-gradients", action="store_true", help="gradients are set to zero, not let go of")
     p.add_argument("--each", action="store_true", help="the optimizer updates each parameter by itself")
@@ -358,13 +358,13 @@ class ByHand:
 
     def __init__(self, model):
         self.parameters = list(model.parameters())
-        self.before = self.behind = lambda *_: None
+        self.before = self.after = lambda *_: None
 
     def register_step_pre_hook(self, hook):
         self.before = hook
 
     def register_step_post_hook(self, hook):
-        self.behind = hook
+        self.after = hook
 
     def zero_grad(self, set_to_none=True):
         for p in self.parameters:
@@ -374,14 +374,14 @@ class ByHand:
         self.before()
         for p in self.parameters:
             p.data.add_(p.grad, alpha=-0.01)
-        self.behind()
+        self.after()
 
 
 def make_schedule(model):
     from torch.distributed.pipelining import PipelineStage, Schedule1F1B
 
     stage = PipelineStage(model, dist.get_rank(), dist.get_world_size(), torch.device("cuda", torch.cuda.current_device()))
-    # the losses are divided, not the gradients behind the backward pass, so that all of that is done in hooked nodes
+    # the losses are divided, not the gradients after the backward pass, so that all of that is done in hooked nodes
     loss = lambda output, y: functional.cross_entropy(output.flatten(0, -2), y.flatten()) / 4
     return Schedule1F1B(stage, 4, loss_fn=loss, scale_grads=False)
 
@@ -423,7 +423,7 @@ def train_step(options, truth, model, optimizer, average, batches, graphed):
 
 
 class Graphed:
-    """A step whose forward and backward pass and update are one CUDA graph, captured behind some that are not."""
+    """A step whose forward and backward pass and update are one CUDA graph, captured after some that are not."""
 
     def __init__(self, options, truth, model, optimizer):
         self.options, self.truth, self.model, self.optimizer = options, truth, model, optimizer

@@ -52,7 +52,7 @@ class Labels:
         self.say(self.phase(), path)
 
     def leave(self, path, module, inputs, outputs):
-        """Work done again for the backward pass is done for a node of it, whose own work goes on behind it."""
+        """Work done again for the backward pass is done for a node of it, whose own work goes on after it."""
         self.stack.pop()
         self.label_all(outputs, path)
         outer = getattr(self.node, "path", "loss") if self.phase() == "backward" else "loss"

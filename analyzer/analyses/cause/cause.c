@@ -134,7 +134,7 @@ static void (*const finders[])(struct cause_search *search) = {
 	cause_find_host,
 	cause_find_stage,
 	find_evaluation,
-	find_unknown, /* behind all that may explain the waiting */
+	find_unknown, /* after all that may explain the waiting */
 	cause_find_link,
 };
 

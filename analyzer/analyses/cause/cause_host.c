@@ -355,7 +355,7 @@ static bool is_pause(const struct cause_search *search, double cost_ns)
 	       outside_excess(search).late_ns >= MOSTLY * cost_ns;
 }
 
-/* Behind a call that waits for the device there is nothing enqueued, and what the host does next shows. */
+/* After a call that waits for the device there is nothing enqueued, and what the host does next shows. */
 static void add_waits(struct cause_search *search, double cost_ns, const struct host_call *call, double other)
 {
 	struct arena *arena = &search->list->arena;

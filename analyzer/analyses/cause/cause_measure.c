@@ -219,7 +219,7 @@ static void sample_iteration(struct making *making, size_t sample)
 	}
 	if (idle.first_ns == INT64_MAX || idle.first_ns < item->begin_ns)
 		idle.first_ns = item->begin_ns;
-	/* Behind its last work a stage waits for the other stages. */
+	/* After its last work a stage waits for the other stages. */
 	if (item->end_ns > idle.busy_until_ns && analysis->stage_count == 1)
 		idle.late_ns += (double)(item->end_ns - idle.busy_until_ns);
 	measure->late_count += idle.late_count;

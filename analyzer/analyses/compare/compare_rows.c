@@ -12,7 +12,7 @@ enum { LONGEST_TITLE = 16 };
 
 enum { NAME, PART, SIZES, BASE, OTHER, DIFFERENCE, CHANGE, LOW, HIGH, CLIFF, P, VERDICT, COLUMNS };
 
-/* Where the sides' names begin to differ: behind a character that parts them. */
+/* Where the sides' names begin to differ: after a character that parts them. */
 static size_t difference(const struct compare *compare)
 {
 	const char *name = compare->sides[0].name;

@@ -15,7 +15,7 @@ struct evaluation {
 	size_t count;     /* stretches of it */
 	int64_t time_ns;  /* in all */
 	int64_t whole_ns; /* what was recorded, and read, from the first iteration to the end of the last, or
-			     of the evaluation behind it; of chosen steps: from the first to the last */
+			     of the evaluation after it; of chosen steps: from the first to the last */
 };
 
 static struct evaluation evaluation_of(const struct analysis *analysis, const struct analysis_worker *worker)

@@ -44,7 +44,7 @@ struct replay {
 	size_t edge_count, edge_room;
 };
 
-/* A new task behind all others, with its measured duration; answers its number. */
+/* A new task after all others, with its measured duration; answers its number. */
 uint32_t replay_add(struct replay *replay, int64_t begin_ns, int64_t end_ns);
 
 /* The last task that was added waits for this earlier one. REPLAY_NONE: nothing is added. */

@@ -81,7 +81,7 @@ uint32_t make_task(struct make *make, enum replay_kind kind, enum phase phase,
 /* The task waits for the other, unless that is REPLAY_NONE or itself. */
 void make_link(struct make *make, uint32_t task, uint32_t before);
 
-/* The call's work on a device, given by the host's task; its queue goes on behind it. */
+/* The call's work on a device, given by the host's task; its queue goes on after it. */
 void make_device(struct make *make, struct make_worker *worker, uint32_t call, const struct layer_role *role,
 	uint32_t host);
 

@@ -21,7 +21,7 @@ struct served {
 	uint32_t transfer, next; /* next: place in the list, or REPLAY_NONE */
 };
 
-/* Work of a device that a hidden communication waited for, directly or behind others. */
+/* Work of a device that a hidden communication waited for, directly or after others. */
 struct behind {
 	uint32_t task, next; /* next: place in the list, or REPLAY_NONE */
 };

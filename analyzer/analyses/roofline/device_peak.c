@@ -70,7 +70,7 @@ static const struct {
 	{"H200", {67, 494.5, 989.5, 989.5, 67, 1979}, 4800},
 };
 
-/* Words behind a name that make it another device. */
+/* Words after a name that make it another device. */
 static const char *const other_devices[] = {
 	" Ti", " SUPER", " D", " with Max-Q", " Laptop", " Mobile", "-PG", " MIG"};
 

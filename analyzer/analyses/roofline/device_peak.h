@@ -24,7 +24,7 @@ struct device_peak device_peak(const struct timeline_device *device);
 struct device_peak device_peak_named(const char *name);
 
 /*
- * A rate as people write it: a number and k, M, G, T or P, with "FLOP/s" or "B/s" behind it or not. Answers
+ * A rate as people write it: a number and k, M, G, T or P, with "FLOP/s" or "B/s" after it or not. Answers
  * the rate, or a negative number where it is none.
  */
 double device_peak_rate(const char *text);

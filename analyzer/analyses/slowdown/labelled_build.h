@@ -6,7 +6,7 @@
 #include "labelled_graph.h"
 #include "labelled_match.h"
 
-/* `to` waits for `from`: operations, and behind them rendezvous. */
+/* `to` waits for `from`: operations, and after them rendezvous. */
 struct labelled_arc {
 	uint32_t from, to;
 };

@@ -83,7 +83,7 @@ static double begin_of(const struct ssgd_rank *rank, struct manner manner)
 	return rank->io + rank->h2d + rank->md - beside(rank, manner) + rest_of(rank, manner);
 }
 
-/* For each layer, when the last rank has its gradients and those of all behind it; the caller frees it. For
+/* For each layer, when the last rank has its gradients and those of all after it; the caller frees it. For
  * aggregation after the backward pass only that of layer 0, the last of them, is needed. */
 static double *find_ready(const struct ssgd_shape *shape, const struct ssgd_step *step, struct manner manner)
 {

@@ -42,7 +42,7 @@ int32_t reduce_rank(const char **name)
 	return -1;
 }
 
-/* The number that ends at `*end` behind a dot; `*end` moves to the dot. -1: there is none. */
+/* The number that ends at `*end` after a dot; `*end` moves to the dot. -1: there is none. */
 static int64_t number_before(const char *name, size_t *end)
 {
 	size_t at = *end;

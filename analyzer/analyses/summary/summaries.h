@@ -13,7 +13,7 @@
 #include "reconstruct/analysis.h"
 #include "summary.h"
 
-/* A GPU of a rank, with used iterations or (behind those) without. */
+/* A GPU of a rank, with used iterations or (after those) without. */
 struct summaries_worker {
 	const struct summary *summary;
 	const struct summary_worker *figures;

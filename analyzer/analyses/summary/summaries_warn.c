@@ -15,7 +15,7 @@ struct texts {
 /* Ranks that have the same to be said of them. */
 struct same {
 	const char *text;
-	bool counted; /* the text goes behind the sum */
+	bool counted; /* the text goes after the sum */
 	const char *ranks;
 	size_t count;
 	uint64_t sum;

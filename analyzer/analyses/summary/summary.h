@@ -3,7 +3,7 @@
  * It is made where the trace lies, without a word from the other ranks, and a few kilobytes long; `report`
  * reads thousands of them as one job.
  *
- * THE FILE is one summary or several behind each other (cat joins them). A summary:
+ * THE FILE is one summary or several after each other (cat joins them). A summary:
  *
  *	magic         8 bytes, SUMMARY_MAGIC
  *	byte order    4 bytes, SUMMARY_BYTE_ORDER: all fixed numbers are little-endian

@@ -25,7 +25,7 @@ struct inputs {
 	int ranks[INPUTS]; /* how many dimensions */
 };
 
-/* One input, "[32, 64]"; behind it, or NULL: it is none, or has more than DIMENSIONS. */
+/* One input, "[32, 64]"; after it, or NULL: it is none, or has more than DIMENSIONS. */
 static const char *read_input(const char *text, int64_t dims[DIMENSIONS], int *rank)
 {
 	char *end;

@@ -3,7 +3,7 @@
  *
  * The one idea: a reader is a stretch of bytes, and whatever is asked of it lies inside or is nothing.
  *
- *     fatbin   = header (magic, u16 version, u16 header bytes, u64 bytes behind it), entry, entry, ...
+ *     fatbin   = header (magic, u16 version, u16 header bytes, u64 bytes after it), entry, entry, ...
  *     entry    = u16 kind (2: a cubin), u16 version, u32 header bytes, u64 payload bytes, u32 compressed
  *                bytes, ..., at 28 u32 architecture, at 40 u64 flags, at 56 u64 expanded bytes; the payload
  *     cubin    = ELF; a section .nv.info.KERNEL is a list of attributes: u8 format, u8 number, u16, and if
@@ -326,7 +326,7 @@ size_t sg_image_bytes(const void *image)
 		return number(head, 8, 8) < SIZE_MAX / 2 ? number(head, 6, 2) + number(head, 8, 8) : 0;
 	if (!begins_with(image, ELF_MAGIC) || number(head, 18, 2) != MACHINE_CUDA)
 		return 0;
-	/* the program headers lie behind the section headers, which lie behind all else */
+	/* the program headers lie after the section headers, which lie after all else */
 	end = number(head, 40, 8) + number(head, 58, 2) * number(head, 60, 2);
 	if (number(head, 32, 8) >= end)
 		end = number(head, 32, 8) + number(head, 54, 2) * number(head, 56, 2);

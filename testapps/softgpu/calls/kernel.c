@@ -183,7 +183,7 @@ struct sg_kernel *sg_kernel_named(const char *name, struct sg_image *image)
 	return kernel;
 }
 
-/* Of a twin: sizes in order, 0 behind the last; alignment as C has it, for it is what nvcc does too. */
+/* Of a twin: sizes in order, 0 after the last; alignment as C has it, for it is what nvcc does too. */
 static cudaError_t twin_param(const size_t *sizes, size_t number, size_t *offset, size_t *size_bytes)
 {
 	size_t at = 0;

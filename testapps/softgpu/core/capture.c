@@ -17,7 +17,7 @@ static uint32_t index_of(const struct sg_graph *graph, cudaGraphNode_t node)
 	return at != NULL && at->graph == graph && at->kind != SG_NODE_JOIN ? at->place + 1 : 0;
 }
 
-/* The branch of a node behind that one: its own if nothing follows there, else a new one. */
+/* The branch of a node after that one: its own if nothing follows there, else a new one. */
 static uint32_t branch_behind(struct sg_graph *graph, uint32_t node)
 {
 	if (graph->node_count == 0)

@@ -27,7 +27,7 @@ cudaError_t sg_capture_follow(
 cudaError_t sg_capture_graphs(struct sg_stream *stream, struct sg_bodies *bodies);
 /* A node that allocates memory of the graph's or, of the kind SG_NODE_FREE, gives it back. */
 cudaError_t sg_capture_memory(struct sg_stream *stream, enum sg_node_kind kind, void *block);
-/* A node that does nothing, behind what is there. */
+/* A node that does nothing, after what is there. */
 cudaError_t sg_capture_empty(struct sg_stream *stream);
 /* Whether the stream's capture goes into a graph that was there before. */
 int sg_capture_is_into(struct sg_stream *stream);

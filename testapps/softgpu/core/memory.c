@@ -249,7 +249,7 @@ cudaError_t sg_block_reserve(void **pointer, size_t size_bytes, size_t alignment
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (memory == MAP_FAILED)
 		return cudaErrorMemoryAllocation;
-	/* what is before and behind the aligned range is given back */
+	/* what is before and after the aligned range is given back */
 	before = (alignment - (uintptr_t)memory % alignment) % alignment;
 	block.base = memory + before;
 	if (before > 0)

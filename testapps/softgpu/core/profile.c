@@ -261,7 +261,7 @@ int sg_profile_read(struct sg_profile *profile, const char *name, char *error, s
 	while (!failed && rest != NULL) {
 		char *line = strsep(&rest, "\n");
 
-		/* What is behind the last line's end is none. */
+		/* What is after the last line's end is none. */
 		reading.line += rest != NULL || *line != '\0';
 		failed = read_line(&reading, line);
 	}

@@ -123,7 +123,7 @@ static void tell_choices(void)
 			(unsigned long long)rows);
 }
 
-/* The last word of a mangled name that is one behind the other: "kernel" of _ZN2at6kernelILi4EEEvPf. */
+/* The last word of a mangled name that is one after the other: "kernel" of _ZN2at6kernelILi4EEEvPf. */
 static int title_of(const char *name, const char **title)
 {
 	const char *at = name + 2;

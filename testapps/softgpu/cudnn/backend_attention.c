@@ -280,7 +280,7 @@ cudnnStatus_t sg_paged_op_finalize(struct sg_body *op)
 		       : CUDNN_STATUS_BAD_PARAM;
 }
 
-/* Behind a sequence's end there are zeros, and numbers of pages that mean nothing. */
+/* After a sequence's end there are zeros, and numbers of pages that mean nothing. */
 static int run_paged(const struct sg_step *step, const struct sg_operands *operands)
 {
 	const struct sg_shape *from = operands->shape[SG_PAGED_CONTAINER], *y = operands->shape[SG_PAGED_Y];

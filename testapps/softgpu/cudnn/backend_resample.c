@@ -105,7 +105,7 @@ static cudnnStatus_t fill_pooling(struct cudnnPoolingStruct *pooling, const stru
 	return CUDNN_STATUS_SUCCESS;
 }
 
-/* Padding behind the image is what the size of y leaves room for; what was asked for must be no less. */
+/* Padding after the image is what the size of y leaves room for; what was asked for must be no less. */
 static cudnnStatus_t check_size(
 	const struct sg_body *resample, const struct sg_shape *x, const struct sg_shape *y)
 {

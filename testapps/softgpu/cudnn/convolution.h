@@ -37,7 +37,7 @@ struct sg_cost sg_convolution_cost(
 cudnnStatus_t sg_convolution_algorithm_status(enum sg_convolution_kind kind, int algorithm,
 	const struct cudnnConvolutionStruct *conv, const struct sg_shape *x, const struct sg_shape *w);
 
-/* The algorithm at a place of the kind's list, the best first; -1 behind the last. */
+/* The algorithm at a place of the kind's list, the best first; -1 after the last. */
 int sg_convolution_algorithm_at(enum sg_convolution_kind kind, int place);
 
 /* What the caller must provide for the algorithm. */

@@ -230,7 +230,7 @@ struct sg_cost sg_cost_rnn(const struct sg_rnn_job *job)
 	double gates = (double)sg_rnn_gates(rnn->mode) * rnn->hidden_size;
 	double rows = 0;
 
-	/* What is behind the end of a sequence need not be computed. */
+	/* What is after the end of a sequence need not be computed. */
 	for (int n = 0; n < job->batch; n++)
 		rows += job->length[n];
 	for (int number = 0; number < rnn->layers; number++)

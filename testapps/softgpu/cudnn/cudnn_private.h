@@ -172,7 +172,7 @@ double sg_factor(cudnnDataType_t type, const void *factor);
 
 /*
  * A walk over 1 to SG_OPERANDS_MAX tensors of the same (or broadcast) dims, as nested loops around rows. The
- * dimensions are put into the order of the last operand's memory and merged where they lie behind one
+ * dimensions are put into the order of the last operand's memory and merged where they lie after one
  * another, so that equal packed layouts become one row. The order of visits depends on the shapes alone.
  */
 struct sg_loop {

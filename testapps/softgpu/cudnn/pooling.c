@@ -204,7 +204,7 @@ cudnnStatus_t cudnnGetPoolingNdForwardOutputDim(const cudnnPoolingDescriptor_t p
 	return status;
 }
 
-/* Copies the spatial strides of a tensor behind a depth of one where it has none. */
+/* Copies the spatial strides of a tensor after a depth of one where it has none. */
 static void take_steps(const struct sg_shape *shape, int64_t *image, int64_t *channel, int64_t *step)
 {
 	int depth_missing = 5 - shape->ndims;

@@ -2,7 +2,7 @@
  * Recurrent networks: what is between the calls (rnn.c) and the computation (rnn_cell.c).
  *
  * The one idea: whatever the caller's layout, sequences are brought to time x batch x values with zeros
- * behind the end of the shorter ones, and all that the gradients need of the forward pass is kept in that
+ * after the end of the shorter ones, and all that the gradients need of the forward pass is kept in that
  * form in one block of floats, the reserve space.
  */
 #ifndef CUDNN_RNN_H
@@ -32,7 +32,7 @@ struct cudnnRNNDataStruct {
 	cudnnRNNDataLayout_t layout;
 	int steps, batch, values;
 	int *length; /* of each sequence; owned */
-	float fill;  /* what y has behind the end of a sequence */
+	float fill;  /* what y has after the end of a sequence */
 	bool fills;
 };
 
@@ -42,7 +42,7 @@ struct sg_rnn_job {
 	cudnnRNNDataLayout_t x_layout, y_layout;
 	int steps, batch;
 	bool is_backward, is_weights;
-	bool fills_x, fills_y; /* what is written as x (dx) or y gets a fill behind the end of a sequence */
+	bool fills_x, fills_y; /* what is written as x (dx) or y gets a fill after the end of a sequence */
 	float x_fill, y_fill;
 	int device;
 	const float *x, *hx, *cx, *weights, *dy, *dhy, *dcy;

@@ -137,7 +137,7 @@ static float *flow(const struct sg_rnn_job *job, int which)
 /* ---- the caller's layouts ---- */
 
 /*
- * Between the caller's rows and ours; what lies behind the end of a sequence becomes zeros here and, where
+ * Between the caller's rows and ours; what lies after the end of a sequence becomes zeros here and, where
  * one is wanted, the fill there.
  */
 static void move_rows(const struct sg_rnn_job *job, cudnnRNNDataLayout_t layout, int values, float *theirs,

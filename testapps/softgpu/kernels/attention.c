@@ -25,7 +25,7 @@ static const struct kernel {
 	{"flash_bwd_convert_dq_kernelI", 0, 0, 2, 0, 1},
 };
 
-/* The flag behind the traits, which end with two E: "...EELb0ELb1E" has 0 and 1. */
+/* The flag after the traits, which end with two E: "...EELb0ELb1E" has 0 and 1. */
 static int flag(const char *name, int number)
 {
 	const char *at = strstr(name, "EELb");

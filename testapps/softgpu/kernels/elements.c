@@ -32,7 +32,7 @@ static size_t at_multiple(size_t offset, size_t of)
 	return of > 0 ? (offset + of - 1) / of * of : offset;
 }
 
-/* Where a functor's scalar is: behind the functor that it wraps, which is one number (a comparison's) or
+/* Where a functor's scalar is: after the functor that it wraps, which is one number (a comparison's) or
  * empty (1 byte). */
 static size_t scalar_at(const struct sg_known *known)
 {

@@ -11,7 +11,7 @@
 
 /*
  * Room for tensors, by the number of lists, and for blocks: in arguments of 32 KiB, and of 4 KiB as PyTorch
- * had them before, where a block's tensor is one byte and nothing stands behind the chunks.
+ * had them before, where a block's tensor is one byte and nothing stands after the chunks.
  */
 #define LISTS_MOST 5
 static const struct layout {

@@ -51,7 +51,7 @@ struct reduction {
 static const struct {
 	const char *spelt;
 	enum op op;
-	const char *type_after; /* the accumulated type stands behind this: in the functor, or first in a
+	const char *type_after; /* the accumulated type stands after this: in the functor, or first in a
 				   lambda's parameters */
 } ops[] = {{"11sum_functorI", SUM, "EUl"}, {"13MaxNanFunctorI", MOST, "13MaxNanFunctorI"},
 	{"13MinNanFunctorI", LEAST, "13MinNanFunctorI"}, {"14or_kernel_cuda", ANY, "EUl"},
@@ -76,7 +76,7 @@ static size_t state_number(const struct sg_known *known)
 	return size > least ? size : least;
 }
 
-/* Where the sizes are: behind the operation and what the sum begins with. */
+/* Where the sizes are: after the operation and what the sum begins with. */
 static size_t config_at(const struct sg_known *known)
 {
 	if (known->op == OTHER)
@@ -122,7 +122,7 @@ int sg_reduce_find(struct sg_known *known, const char *name)
 			known->pointers = (unsigned)i;
 			known->scalar = known->in;
 		}
-	/* the result's type stands behind that of the indices, j */
+	/* the result's type stands after that of the indices, j */
 	for (next = strstr(at, "Ej"); next != NULL; next = strstr(next + 1, "Ej"))
 		result = next + 2;
 	known->out = result != NULL ? sg_type_read(&result, known->in) : SG_NO_TYPE;

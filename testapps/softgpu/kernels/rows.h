@@ -8,7 +8,7 @@
 
 struct row {
 	const char *rule;  /* what durations say they rest on */
-	const char *holds; /* the mangled name has this in it, and the template's arguments behind it */
+	const char *holds; /* the mangled name has this in it, and the template's arguments after it */
 	const char *terms; /* see terms.c */
 };
 

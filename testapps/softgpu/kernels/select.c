@@ -2,7 +2,7 @@
  * Counting what is not 0, and listing where: nonzero, masked selection. Two kernels of CUB's: (input, int
  * *count, int n, ...) and (first index, input, int64_t *indices, int *count, tiles, selector, comparison, int
  * n, ...), the input being an iterator that begins with an address; CUB's own iterators, of CUDA 12, have it
- * behind their functor.
+ * after their functor.
  */
 #include "rule.h"
 

@@ -30,7 +30,7 @@
 
 /* ---- what the name says ---- */
 
-/* Behind a template's argument that is no type of elements: a literal ("Li4E"), a class ("NS0_3VarE"). */
+/* After a template's argument that is no type of elements: a literal ("Li4E"), a class ("NS0_3VarE"). */
 static const char *skip(const char *at)
 {
 	const char *end = *at == 'L' || *at == 'N' ? strchr(at, 'E') : NULL;
@@ -128,7 +128,7 @@ static double number_of(const void *arg, size_t size_bytes)
 	return (double)large;
 }
 
-/* The factor at *at, behind which *at then stands. `args` NULL: only whether the arguments' sizes allow it.
+/* The factor at *at, after which *at then stands. `args` NULL: only whether the arguments' sizes allow it.
  */
 static double factor(const char **at, const size_t *sizes, dim3 grid, void *const *args)
 {

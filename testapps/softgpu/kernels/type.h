@@ -23,13 +23,13 @@ enum sg_type {
 size_t sg_type_size(enum sg_type type);
 
 /*
- * The type spelt at *at, behind which *at then stands. A substitution (S1_) means `before`, the type that was
+ * The type spelt at *at, after which *at then stands. A substitution (S1_) means `before`, the type that was
  * spelt last.
  */
 enum sg_type sg_type_read(const char **at, enum sg_type before);
 /* Bytes of the type spelt at *at, also of an unsigned one; as above, 0: it is none. */
 size_t sg_type_read_size(const char **at, size_t before);
-/* The type behind the first `text` in a name. */
+/* The type after the first `text` in a name. */
 enum sg_type sg_type_after(const char *name, const char *text);
 
 /* A long double holds every value of these types exactly. */

@@ -21,7 +21,7 @@
 #define CODE_BYTES 16u /* of a function */
 #define MOST_MADE 200u
 
-/* Behind the dynamic section, for each function. */
+/* After the dynamic section, for each function. */
 struct passed {
 	ptrdiff_t name; /* from here, in bytes */
 	intptr_t result;

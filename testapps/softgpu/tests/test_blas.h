@@ -204,7 +204,7 @@ static inline void compare_at(const char *file, int line, const struct array *a,
 
 /*
  * A scalar where the pointer mode wants it. One in device memory is not a number until arrive() has been
- * reached in the stream, behind the gate: reading it at the call would be found out.
+ * reached in the stream, after the gate: reading it at the call would be found out.
  */
 struct scalar {
 	unsigned char host[8];

@@ -438,7 +438,7 @@ static void test_objects(void)
 	CHECK(seen[0] == 7 && seen[size - 1] == 7);
 	OK(cudaMemcpy(pinned, device + far, size, cudaMemcpyDeviceToHost));
 	CHECK(pinned[0] == 7 && pinned[size - 1] == 7);
-	/* a copy that begins in it and ends behind it; one that is too large */
+	/* a copy that begins in it and ends after it; one that is too large */
 	OK(cudaMemcpy(device + 2 * far, device + far + 300, size, cudaMemcpyDeviceToDevice));
 	OK(cudaMemcpy(seen, device + 2 * far, size, cudaMemcpyDeviceToHost));
 	CHECK(seen[0] == 0 && seen[size - 1] == 0);

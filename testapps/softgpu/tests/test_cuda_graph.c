@@ -81,7 +81,7 @@ static CUgraphExec executable_of(CUgraph graph)
 	return executable;
 }
 
-/* A set and, behind it, a kernel on the same memory and a copy of it: by dependencies, not by order alone. */
+/* A set and, after it, a kernel on the same memory and a copy of it: by dependencies, not by order alone. */
 static void test_chain(void)
 {
 	CUgraphNodeParams set = set_to(memory, 5), copy = copy_of(other, memory), fill;

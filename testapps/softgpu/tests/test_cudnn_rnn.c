@@ -81,7 +81,7 @@ static int gates_of(cudnnRNNMode_t mode)
 	return mode == CUDNN_LSTM ? 4 : mode == CUDNN_GRU ? 3 : 1;
 }
 
-/* The number of a row of x or y; -1 behind the end in the packed layout, which has no such rows. */
+/* The number of a row of x or y; -1 after the end in the packed layout, which has no such rows. */
 static int row_of(const struct network *s, int t, int n)
 {
 	int row = 0;
@@ -311,7 +311,7 @@ static void call(struct rnn *r)
 	open_gate();
 }
 
-/* What y has behind the end of a sequence. */
+/* What y has after the end of a sequence. */
 static void fill_behind(struct rnn *r)
 {
 	for (int i = 0; i < STEPS * BATCH; i++) {

@@ -12,7 +12,7 @@ int cudaLaunchHostFunc(void *stream, void (*f)(void *), void *data);
 /* A call that differs from all others, so that the hook has to describe it. */
 void new_call(void);
 
-/* Each takes the arguments behind the command's name, prints what it saw, and returns the exit status. */
+/* Each takes the arguments after the command's name, prints what it saw, and returns the exit status. */
 int run_descriptors(char **arguments);
 int run_depth(char **arguments);
 int run_stack(char **arguments);

@@ -140,7 +140,7 @@ static void *in_thread(void *unused)
 	return unused;
 }
 
-/* So many bytes, and behind them nothing that may be touched. */
+/* So many bytes, and after them nothing that may be touched. */
 int run_stack(char **arguments)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);

@@ -77,7 +77,7 @@ void launch_at_end(unsigned size)
 	at_end = size;
 }
 
-/* Behind the interpreter's end, in the process's first thread. */
+/* After the interpreter's end, in the process's first thread. */
 __attribute__((destructor)) static void leave(void)
 {
 	if (at_end)

@@ -13,7 +13,7 @@ int which(void)
 }
 
 #if WHICH == 1
-/* The first: opens its neighbour by a bare name, and asks for the next `which` behind itself. */
+/* The first: opens its neighbour by a bare name, and asks for the next `which` after itself. */
 int outer_work(void)
 {
 	void *neighbour = dlopen("libtrap_neighbour.so", RTLD_NOW);

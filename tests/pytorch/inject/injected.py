@@ -138,7 +138,7 @@ class Injected(truth.Labels):
         return run_named
 
     def during(self, phase, function):
-        """While it runs the thread is in that phase, behind it between the passes and the step."""
+        """While it runs the thread is in that phase, after it between the passes and the step."""
 
         @functools.wraps(function)
         def run(*arguments, **named):
