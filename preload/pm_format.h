@@ -141,10 +141,10 @@ struct pm_chunk {
 };
 
 /*
- * A record. A call's begin and end are ticks on the calling thread. A device interval's are nanoseconds of
+ * A record. A call's start and end are ticks on the calling thread. A device interval's are nanoseconds of
  * the device's clock, moved by a constant per device so that they lie near CLOCK_MONOTONIC. Causality bounds
  * what is left of the offset, and readers may use it: an interval begins after the thread's previous call has
- * ended (its first event is recorded just before the call's begin is read), and no synchronisation ends
+ * ended (its first event is recorded just before the call's start is read), and no synchronisation ends
  * before the work it waits for. The work itself does not begin before its call.
  *
  * Both count from a base, one for ticks and one for device nanoseconds: the chunk's `ticks` and
@@ -282,7 +282,7 @@ struct pm_record_1 {
 #define PM_FLAG_ACTIVITY 4
 /*
  * A call that did not return: it was left by an exception, by longjmp, or with the end of its thread. Its end
- * is not known, and stands as its begin; its result is not known either; the work that it submitted has no
+ * is not known, and stands as its start; its result is not known either; the work that it submitted has no
  * device time.
  */
 #define PM_FLAG_LEFT 8

@@ -4,7 +4,7 @@
  *
  * The one idea: the bytes in the window end with a NUL, which JSON cannot contain, so each stepping function
  * stops there by itself and says so by answering NULL; the caller then asks for more bytes (`json_more`) and
- * takes the item again from its begin. Items are small and the window is large, so this is rare, and no
+ * takes the item again from its start. Items are small and the window is large, so this is rare, and no
  * function has to look for the end of the window.
  *
  * A struct json belongs to one thread. Functions that step take a place in the window and answer the place

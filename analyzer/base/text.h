@@ -22,7 +22,7 @@ static inline bool pm_text_begins(char byte)
 /* Characters of a text, as they take columns of a terminal or room in a picture. */
 int pm_text_columns(const char *text);
 
-/* Could the text, of `length` bytes, be the begin of a character whose rest is missing? */
+/* Could the text, of `length` bytes, be the start of a character whose rest is missing? */
 bool pm_text_unfinished(const char *text, size_t length);
 
 /* Does the character, of `length` bytes, control a terminal? Newline and tab do not count. */

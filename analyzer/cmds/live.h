@@ -14,7 +14,7 @@ int64_t live_wall_ns(void); /* CLOCK_REALTIME */
 /* The process gives way to the job from now on. */
 void live_be_polite(void);
 
-/* From the begin of a reading to the next, which readings take at most a fifth of: `every_s` or more. */
+/* From the start of a reading to the next, which readings take at most a fifth of: `every_s` or more. */
 double live_interval(double took_s, double every_s);
 
 /* What a run is called where its traces are not read: the last part of the path, without slashes at its end.

@@ -12,7 +12,7 @@
  * values and pointers of operations, so operations could be made only from names (and, with Kineto, shapes
  * and sequence numbers of operators). To feed timeline from here: one timeline_function per distinct call
  * name with a kind from imported_kind, one operation per (call name, event name), a call per `calls` row, its
- * intervals the events that name it; events without a call need a call of their own at the event's begin.
+ * intervals the events that name it; events without a call need a call of their own at the event's start.
  * Iterations then work (they need only the order of operations); layers need the spans instead of weight
  * pointers.
  */

@@ -384,8 +384,9 @@ static void add_host_call(
 	add_call(build, &call);
 }
 
-/* Until when a launch's kernel would be in the file if it had run: the begin of the worker's last device event,
- * less the longest time that one was enqueued. What was launched later may have been left in its queue. */
+/* Until when a launch's kernel would be in the file if it had run: the start of the worker's last device
+ * event, less the longest time that one was enqueued. What was launched later may have been left in its
+ * queue. */
 static int64_t surely_run(const struct imported_build *build)
 {
 	const struct imported_join *join = build->join;

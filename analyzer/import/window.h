@@ -14,7 +14,7 @@ struct window_options {
 	bool last_step;   /* keep what the last step launched */
 	int64_t delay_ns; /* a gap shorter than this is a kernel's wait for the device */
 	/*
-	 * Of an event whose call is not in the file (it was made before the profiler began) take the begin of
+	 * Of an event whose call is not in the file (it was made before the profiler began) take the start of
 	 * the first event of the file for the call, as HTA happens to do; else it never waited for the host.
 	 */
 	bool hta_launches;

@@ -41,7 +41,7 @@ struct analysis {
 	bool is_chosen;       /* by analysis_choose: of the used iterations alone something is asked */
 };
 
-#define ANALYSIS_SKIP 1 /* iterations at the begin left out, unless asked otherwise */
+#define ANALYSIS_SKIP 1 /* iterations at the start left out, unless asked otherwise */
 
 /*
  * Finds the stages and gives layers names that are different over all of them (stage.c); done by

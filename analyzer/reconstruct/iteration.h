@@ -22,7 +22,7 @@
 
 enum iteration_kind {
 	ITERATION_USED,
-	ITERATION_WARMUP,    /* at the begin: skipped as asked for, or other calls than later (tuning) */
+	ITERATION_WARMUP,    /* at the start: skipped as asked for, or other calls than later (tuning) */
 	ITERATION_UNEVEN,    /* the same calls with other shapes: the last batch of an epoch */
 	ITERATION_DIFFERENT, /* other calls than most */
 	ITERATION_CUT,       /* at the edge of what was read of a long run: a part may be missing */

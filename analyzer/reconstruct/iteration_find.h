@@ -175,7 +175,7 @@ int64_t iteration_begin_at(const struct iteration_finder *finder, size_t start);
 void iteration_add_gap(struct iteration_list *list, size_t first, size_t end, int64_t begin_ns,
 	int64_t end_ns, enum iteration_gap_kind kind);
 
-/* The ends of iterations that have their begins, and the gaps between them (iteration_end.c). */
+/* The ends of iterations that have their starts, and the gaps between them (iteration_end.c). */
 void iteration_set_ends(struct iteration_finder *finder, struct iteration_list *list);
 
 /* Hashes the pieces' sequences, and finds the most frequent one. */

@@ -168,7 +168,7 @@ static void find_confidence(const struct iteration_finder *finder, struct iterat
 }
 
 /*
- * Where not all of a long run was read, the first iteration of what was has lost its begin, and the last is
+ * Where not all of a long run was read, the first iteration of what was has lost its start, and the last is
  * not known to end where the next would have begun.
  */
 static void leave_edges(const struct iteration_finder *finder, struct iteration_list *list)

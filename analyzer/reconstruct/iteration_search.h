@@ -50,7 +50,7 @@ size_t iteration_search_period_of(const struct sequence *sequence, const struct 
 /* Joins pieces that are micro-batches: of a few the last has more work after it, without a copy between. */
 void iteration_search_join(struct iteration_search *search);
 
-/* Moves the begin of each piece after what does not belong to the iteration: set-up, an evaluation. */
+/* Moves the start of each piece after what does not belong to the iteration: set-up, an evaluation. */
 void iteration_search_starts(struct iteration_search *search);
 
 /* Sets complete, alike, varies, confidence. */

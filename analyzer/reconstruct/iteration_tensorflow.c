@@ -19,7 +19,7 @@ struct event {
 };
 
 struct events {
-	struct event *items; /* by begin */
+	struct event *items; /* by start */
 	size_t count, room;
 };
 

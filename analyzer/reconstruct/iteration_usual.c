@@ -61,7 +61,7 @@ static int compare_pieces(const void *left, const void *right)
 
 /*
  * The most frequent sequence; of equally frequent ones the shortest, which has nothing in front of it. One
- * that may lack its begin counts for as little as can be.
+ * that may lack its start counts for as little as can be.
  */
 static void find_usual(struct iteration_finder *finder)
 {

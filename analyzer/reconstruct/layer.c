@@ -72,7 +72,7 @@ static bool meets_copy(const struct layer_assign *assign, uint32_t operation, co
 	return false;
 }
 
-/* A new version of parameters is the begin of their update. */
+/* A new version of parameters is the start of their update. */
 static struct layer_role version_role(const struct layer_assign *assign, const struct flow *flow)
 {
 	const struct graph *graph = &assign->graph;

@@ -10,7 +10,7 @@ static void serve(const struct flow_work *work, uint32_t step, uint32_t number)
 }
 
 /* The place by which an update is given a parameter: its own, or in a block that of the last parameter before
- * it that is an argument: of a block the begin alone may be one, or the begin of each kind of parameters. */
+ * it that is an argument: of a block the start alone may be one, or the start of each kind of parameters. */
 static uint32_t updated_by(const struct flow_work *work, const struct flow_part *part, uint32_t place)
 {
 	const uint32_t first = work->places[place].block;

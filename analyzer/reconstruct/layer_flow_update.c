@@ -146,7 +146,7 @@ static void grow(struct flow_work *work, uint32_t begin, uint32_t end)
 	free(outside);
 }
 
-/* Of parameters in one block the update touches the begin alone: it works on a parameter and on state at
+/* Of parameters in one block the update touches the start alone: it works on a parameter and on state at
  * once. */
 static bool find_state(struct flow_work *work, uint32_t begin, uint32_t end)
 {
@@ -238,8 +238,8 @@ static void keep_updated(struct flow_work *work, uint32_t begin, uint32_t end)
 	free(weights);
 }
 
-/* Is what the update touches the begin of a block that others are in? That the update does not touch those says
- * nothing of them. */
+/* Is what the update touches the start of a block that others are in? That the update does not touch those
+ * says nothing of them. */
 static bool updates_block(const struct flow_work *work)
 {
 	for (uint32_t i = work->update_begin; i < work->update_end; i++)

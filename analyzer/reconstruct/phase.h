@@ -2,7 +2,7 @@
  * The time of each phase in each iteration of a worker, in two accountings.
  *
  * Busy: the time during which some work of the phase was done, by the calls that belong to the iteration;
- * phases that overlap are each counted in full. Exclusive: each instant between the iteration's begin and end
+ * phases that overlap are each counted in full. Exclusive: each instant between the iteration's start and end
  * belongs to exactly one phase, so the phases add up to the iteration's time to the nanosecond. Where several
  * work at once the first of these has the instant: forward, backward, update, graph, communication, division
  * on the device, copies from the host, other work, file input, division on the host. What is left is idle,

@@ -20,7 +20,7 @@ struct run {
 };
 
 struct run_options {
-	size_t skip; /* usual iterations at the begin that are left out */
+	size_t skip; /* usual iterations at the start that are left out */
 	bool choose; /* only steps with these numbers (analysis_choose); none are skipped */
 	int64_t first_step, last_step;
 	size_t job;                   /* of several in the paths, from 1; 0: there must be but one */

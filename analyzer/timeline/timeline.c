@@ -313,7 +313,7 @@ static void close_group(struct timeline *timeline, struct timeline_call *calls, 
 }
 
 /*
- * Communication calls between a group's begin and its end run as one piece of device work per queue.
+ * Communication calls between a group's start and its end run as one piece of device work per queue.
  * Whichever of them the interval was written for, it becomes the interval of each.
  */
 static void share_group_intervals(struct timeline *timeline, const struct timeline_process *process)

@@ -246,7 +246,7 @@ struct timeline_process {
 	uint64_t own_ns, new_ns;  /* cost of the recording itself; 0: not known */
 	bool new_on_processor;    /* of new_ns: while threads had a processor; else time that went by */
 	uint64_t own_calls;       /* calls that it was spent on */
-	int64_t run_ns;           /* from the begin of recording to the end; 0: not known */
+	int64_t run_ns;           /* from the start of recording to the end; 0: not known */
 	struct {
 		uint64_t count, reads, bytes, ns;
 	} input;                                          /* of worker processes that only read */

@@ -36,8 +36,8 @@ static inline const struct timeline_range *timeline_ranges(
 	return timeline->ranges + process->first_range;
 }
 
-/* The innermost range that a thread is in at a time, by number; TIMELINE_NO_RANGE: none. A call at the time of
- * a range's begin is in it. */
+/* The innermost range that a thread is in at a time, by number; TIMELINE_NO_RANGE: none. A call at the time
+ * of a range's start is in it. */
 uint32_t timeline_range_at(const struct timeline *timeline, const struct timeline_process *process,
 	uint16_t thread, int64_t ns);
 

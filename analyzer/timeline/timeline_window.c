@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Windows as stretches of time; one that never ends is open to the end, one that never began from the begin.
+/* Windows as stretches of time; one that never ends is open to the end, one that never began from the start.
  */
 static void add_windows(struct timeline *timeline, const struct trace *trace)
 {

@@ -245,7 +245,7 @@ static void add_chunk(struct standing *standing, const struct trace *trace, cons
 	if (!chunk->entered.flags)
 		return;
 	begin_ns = trace_ns(trace, chunk->entered.begin);
-	/* Read while the call returned: its begin is that of its record already, counted from the base. */
+	/* Read while the call returned: its start is that of its record already, counted from the base. */
 	if (begin_ns < thread->end_ns || chunk->entered.begin < chunk->base[0])
 		begin_ns = thread->end_ns > chunk_ns ? thread->end_ns : chunk_ns;
 	thread->inside = true;

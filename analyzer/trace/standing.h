@@ -26,7 +26,7 @@ struct standing_entry {
 	uint32_t op;
 };
 
-/* The last of some calls, by the time of their begin. */
+/* The last of some calls, by the time of their start. */
 struct standing_recent {
 	struct standing_entry *entries;
 	size_t count, room;

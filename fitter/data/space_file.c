@@ -248,7 +248,7 @@ static const char *read_line(struct space_file *space, char *line)
 	const struct kind *kind;
 	char *begin = line + strspn(line, " \t"), *comment = begin;
 
-	/* # begins a comment at a line's or a word's begin only: a pattern may have it */
+	/* # begins a comment at a line's or a word's start only: a pattern may have it */
 	while ((comment = strchr(comment, '#')) && comment > begin && !isspace((unsigned char)comment[-1]))
 		comment++;
 	if (comment)

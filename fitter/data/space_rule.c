@@ -41,7 +41,7 @@ static bool space_rule_take(struct parser *p, const char *sign)
 		p->at++;
 	if (strncmp(p->at, sign, strlen(sign)) != 0)
 		return false;
-	/* "!" is not the begin of "!=" */
+	/* "!" is not the start of "!=" */
 	if (strcmp(sign, "!") == 0 && p->at[1] == '=')
 		return false;
 	p->at += strlen(sign);

@@ -19,7 +19,7 @@
 #define REFERENCE_NS 250000000 /* a reference older than this is replaced */
 #define FINISH_NS 20000000     /* for events at the process's end, while others may have the processor */
 
-/* A pair's begin and end against the device's reference. */
+/* A pair's start and end against the device's reference. */
 static bool pair_times(const struct pmh_ring *ring, struct pmh_slot *slot, int64_t *begin_ns, int64_t *end_ns)
 {
 	float to_begin = 0, to_end = 0;

@@ -69,7 +69,7 @@ static void pop(unsigned domain)
 
 /* ---- ranges that overlap ---- */
 
-/* Their numbers, above a bit that says whether the begin is in the trace. Those of a program are never 0. */
+/* Their numbers, above a bit that says whether the start is in the trace. Those of a program are never 0. */
 static uint64_t start(pmh_nvtx_name name)
 {
 	static _Atomic uint64_t last;

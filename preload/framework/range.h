@@ -68,7 +68,7 @@ void pmh_range_close_slowly(struct pmh_thread *self, const void *of);
 void pmh_range_push(struct pmh_thread *self, const void *domain, uint16_t name);
 void pmh_range_pop(struct pmh_thread *self, const void *domain);
 
-/* Writes the begins that are pending, where the thread may write (it may be at the start of a call). */
+/* Writes the starts that are pending, where the thread may write (it may be at the start of a call). */
 void pmh_range_catch_up(struct pmh_thread *self);
 
 /* In a child after fork, where NVTX's are open still. self may be NULL. */

@@ -94,7 +94,7 @@ struct pmh_packed {
 struct pmh_ranges {
 	unsigned open_count;
 	unsigned owed;      /* ends that could not be written yet */
-	unsigned pending;   /* those of NVTX whose begin is still to be written */
+	unsigned pending;   /* those of NVTX whose start is still to be written */
 	unsigned nvtx_count, nvtx_beyond; /* open ones of NVTX; and those for which there was no room */
 	uint16_t thread;    /* low 16 bits of PyTorch's number of the thread; 0: not asked for yet */
 	bool has_no_room;   /* the last one found none */
@@ -120,7 +120,7 @@ struct pmh_thread {
 	uint64_t base[2]; /* of ticks and of device nanoseconds in the chunk, as pm_base counts them */
 	_Atomic uint64_t record_count; /* written by the thread alone */
 	uint32_t number;               /* ordinal in the process, from 1; 0: not seen yet */
-	bool is_ready; /* it has a number, and no range's begin is pending that may be written */
+	bool is_ready; /* it has a number, and no range's start is pending that may be written */
 	int group_depth;
 	const void *last_asked; /* stream or handle that last_place is the place of, while last_epoch holds */
 	struct pmh_place last_place;

@@ -184,7 +184,7 @@ static uint64_t identity_of(struct pmh_python_look *look, const struct pmh_pytho
 
 /* ---- the path ---- */
 
-/* Made from its end towards its begin. */
+/* Made from its end towards its start. */
 struct path {
 	uint64_t outermost; /* the module that it begins at */
 	uint64_t identity;  /* of that */

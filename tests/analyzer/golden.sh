@@ -17,7 +17,7 @@ done
 printf 'no trace\n' >text.pmtrace
 head -c 3000 one/program.0.pmtrace >cut.pmtrace
 
-# A trace of another profiler, of one rank: imported RANK, the begin of its communication in us.
+# A trace of another profiler, of one rank: imported RANK, the start of its communication in us.
 imported() {
 	cat >imported/rank"$1".json <<-END
 		{"distributedInfo": {"rank": $1, "world_size": 2}, "baseTimeNanoseconds": 1700000000000000000, "traceEvents": [

@@ -185,7 +185,7 @@ def check_timeline():
     waits = {name: sum(percent(piece, "width") for piece in row.iter("rect") if piece.get("class") == "wait")
              for name, row in rows.items()}
     check(waits["rank 0"] > 5 and waits["rank 1"] > 5 and waits["rank 2"] == 0, f"three: waiting {waits}")
-    # Less than a bin of the window: the begin of the next update, at its edge.
+    # Less than a bin of the window: the start of the next update, at its edge.
     part = section(page_of("three")[0], "One iteration over ranks")
     short = [piece.get("class") for row in rows.values() for piece in row.iter("rect")
              if " short, " in words(piece) and lane_of(part, piece) not in ("layer", "host calls")]

@@ -304,7 +304,7 @@ def check_same_names(scratch):
 
 
 def check_single(scratch):
-    """One iteration: its units count although others would be left out at the begin."""
+    """One iteration: its units count although others would be left out at the start."""
     folder = os.path.join(scratch, "single", "traces")
     for rank in range(2):
         content = whole(rank, 2)

@@ -299,7 +299,7 @@ static void update(struct maker *maker, struct worker *worker)
 	}
 }
 
-/* Opens and closes windows at the begin of an iteration, or within. */
+/* Opens and closes windows at the start of an iteration, or within. */
 static void turn_windows(struct maker *maker, bool begin)
 {
 	const int *windows = maker->options->windows;

@@ -9,7 +9,7 @@ struct made {
 	int64_t begin_us[RANKS][MOST];
 	int64_t clock_us[RANKS];         /* how far the rank's clock is ahead */
 	int first[RANKS], behind[RANKS]; /* collectives that the rank's trace has */
-	int launch_us;                   /* before the begin */
+	int launch_us;                   /* before the start */
 	bool metadata, one_file;
 	bool groups; /* of two ranks each; else of all */
 };
@@ -84,7 +84,7 @@ static void make(struct made *made)
 	made->launch_us = 10;
 }
 
-/* What the ranks from `first` to `after` should show, from the begins alone. */
+/* What the ranks from `first` to `after` should show, from the starts alone. */
 static void check_truth(
 	const struct made *made, const struct arrivals *arrivals, int first, int behind, const char *what)
 {

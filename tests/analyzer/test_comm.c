@@ -132,7 +132,7 @@ static void check_row(
 	CHECK(false, "no row %s", name);
 }
 
-/* Rank 3 begins 300 ns late in two of three; each ends 500 ns after its begin. */
+/* Rank 3 begins 300 ns late in two of three; each ends 500 ns after its start. */
 static void check_collectives(void)
 {
 	struct rank ranks[RANKS];

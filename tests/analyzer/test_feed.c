@@ -32,7 +32,7 @@ struct program {
 
 #define KERNELS 10 /* of an iteration, with two copies and an all-reduce */
 
-/* Begin and duration on the device, in us after the iteration's begin; the call is 50 us earlier. */
+/* Begin and duration on the device, in us after the iteration's start; the call is 50 us earlier. */
 static const struct {
 	const char *name, *category;
 	int begin, duration;

@@ -308,7 +308,7 @@ static void check_untimed(const char *name, struct model_options options)
 		const struct analysis_worker *worker = &analysis.workers[w];
 		const struct iteration_list *list = &worker->iterations;
 
-		/* from that in which they end to the first one that is whole, whose begin is not sure */
+		/* from that in which they end to the first one that is whole, whose start is not sure */
 		CHECK(list->count == count && list->counts[ITERATION_UNTIMED] == 17 &&
 				list->counts[ITERATION_WARMUP] == 1 && list->counts[ITERATION_DIFFERENT] == 0,
 			"%s: %zu found, %zu untimed, %zu warm-up, %zu different", name, list->count,

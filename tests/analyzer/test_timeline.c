@@ -359,7 +359,7 @@ static void check_hosts(int64_t wall_ns, int64_t torn_ns, int64_t residual_ns)
 	CHECK(timeline.processes[0].rank == 0, "ranks are not in order");
 	first_ns = timeline_interval(&timeline, timeline.processes[0].first_interval).begin_ns;
 	second_ns = timeline_interval(&timeline, timeline.processes[1].first_interval).begin_ns;
-	/* Collectives of 1000 and 700 ns: that each ends after the other's begin leaves 1000 and 700 ns of
+	/* Collectives of 1000 and 700 ns: that each ends after the other's start leaves 1000 and 700 ns of
 	 * play. */
 	CHECK(torn_ns || (second_ns - first_ns >= 300 - 1000 && second_ns - first_ns <= 1000),
 		"wall clock off by %lld: ranks %lld ns apart", (long long)wall_ns,

@@ -1,6 +1,7 @@
 /*
- * The ranges of a trace as text: nvtx_look TRACE. A line for each begin ("<name"), end (">") and call, indented by the
- * ranges around it, thread by thread; times must not decrease among the begins and ends of a thread.
+ * The ranges of a trace as text: nvtx_look TRACE. A line for each begin ("<name"), end (">") and call,
+ * indented by the ranges around it, thread by thread; times must not decrease among the starts and ends of a
+ * thread.
  */
 #include "peek.h"
 

@@ -38,7 +38,7 @@ struct peek_record {
 void peek_records(const struct peek *trace,
 	void (*f)(const struct peek_record *record, uint32_t thread, void *data), void *data);
 
-/* The same with the begins and ends of ranges between them, at their time in ticks. */
+/* The same with the starts and ends of ranges between them, at their time in ticks. */
 void peek_records_and_ranges(const struct peek *trace,
 	void (*f)(const struct peek_record *record, uint32_t thread, void *data),
 	void (*ranges)(const struct pm_range *range, uint64_t ticks, uint32_t thread, void *data), void *data);

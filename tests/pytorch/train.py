@@ -246,7 +246,7 @@ def parse():
     p.add_argument("--workers", type=int, default=0)
     p.add_argument("--accumulate", type=int, default=1)
     p.add_argument("--checkpoint", action="store_true")
-    p.add_argument("--freeze", type=int, default=0, help="so many blocks of a gpt at the begin, and embeddings, are not trained; of others all but the last layer")
+    p.add_argument("--freeze", type=int, default=0, help="so many blocks of a gpt at the start, and embeddings, are not trained; of others all but the last layer")
     p.add_argument("--average", action="store_true", help="a running mean of the parameters is kept after each step")
     p.add_argument("--clip", action="store_true", help="gradients are clipped by their norm")
     p.add_argument("--keep-gradients", action="store_true", help="gradients are set to zero, not let go of")

@@ -243,7 +243,7 @@ static void count_call(struct gatherer *gatherer, const struct analysis_worker *
 	count_operation(gatherer, call->operation, place, false, ns, weight);
 }
 
-/* Calls of the host that no worker has: synchronisation, memory, events. By their begin in time. */
+/* Calls of the host that no worker has: synchronisation, memory, events. By their start in time. */
 static void count_host_calls(struct gatherer *gatherer, const struct analysis_worker *worker,
 	const struct iteration *item, double weight)
 {

@@ -143,7 +143,7 @@ static void walk_back(struct walk *walk, uint32_t task, struct place *place)
 		}
 		if (place->iteration == 0)
 			return;
-		/* Nothing tells what it waited for: the path goes on at the iteration's begin. */
+		/* Nothing tells what it waited for: the path goes on at the iteration's start. */
 		iteration = place->iteration;
 		mark = replay_boundary(job, place->worker, iteration - 1, false);
 		spend(walk, place, PHASE_IDLE_UNKNOWN, REPLAY_NONE, walk->end_ns[mark]);

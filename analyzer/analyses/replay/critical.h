@@ -52,7 +52,7 @@ struct critical {
 	struct critical_path mean;
 	struct critical_segment *segments; /* the longest first */
 	size_t segment_count;
-	struct critical_stretch *stretches; /* of all iterations, from the end to the begin */
+	struct critical_stretch *stretches; /* of all iterations, from the end to the start */
 	size_t stretch_count, stretch_room;
 	struct critical_layer *layers;
 	size_t layer_count;

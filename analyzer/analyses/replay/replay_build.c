@@ -32,7 +32,7 @@ void make_link(struct make *make, uint32_t task, uint32_t before)
 	*MEM_PUSH(make->links, make->link_count, make->link_room) = (struct replay_link){task, before, 0};
 }
 
-/* What the thread did up to the call's end or, where that waits or takes time of another kind, its begin. */
+/* What the thread did up to the call's end or, where that waits or takes time of another kind, its start. */
 static uint32_t follow_thread(struct make *make, struct make_thread *thread, const struct make_worker *worker,
 	uint32_t call, enum phase phase, int64_t since_ns, int64_t end_ns)
 {

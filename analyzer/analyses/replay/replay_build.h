@@ -62,7 +62,7 @@ struct replay_job {
 	size_t layer_count;
 	size_t first_used; /* the job's iterations are these among each worker's used ones */
 	size_t iteration_count;
-	uint32_t *marks;       /* [worker][iteration][2]: tasks at its begin and end */
+	uint32_t *marks;       /* [worker][iteration][2]: tasks at its start and end */
 	size_t meeting_count;  /* collectives and messages of two ranks or more */
 	size_t recorded_waits; /* of queues for each other, that the program asked for */
 	size_t inferred_waits; /* inferred from the times */

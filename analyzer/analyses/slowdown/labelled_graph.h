@@ -21,7 +21,7 @@
 #include "import/labelled.h"
 
 struct labelled_graph {
-	struct replay replay; /* measured times are from the step's begin */
+	struct replay replay; /* measured times are from the step's start */
 	uint32_t *task;       /* of each operation */
 	uint32_t *operation;  /* of each task; LABELLED_NONE: a rendezvous, which takes no time */
 	int32_t *step;        /* of each task */

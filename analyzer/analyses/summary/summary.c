@@ -141,7 +141,7 @@ unsigned char *summary_bytes(struct summary *summary, size_t *bytes)
 	return data;
 }
 
-/* What is wrong with a head that has `left` bytes after its begin; NULL: nothing. */
+/* What is wrong with a head that has `left` bytes after its start; NULL: nothing. */
 static const char *check_head(struct arena *arena, const struct head *head, size_t left)
 {
 	uint32_t order = le32toh(head->byte_order);

@@ -102,7 +102,7 @@ struct summary_part {
 #define SUMMARY_SPREADS(X) \
 	X(iteration) \
 	X(compute) \
-	X(lead) /* from the begin to the first computation, without communication: cause_measure.h */ \
+	X(lead) /* from the start to the first computation, without communication: cause_measure.h */ \
 	X(host) /* the device was idle because the next call came late; both of up to 50 iterations */
 
 struct summary_worker {
@@ -122,7 +122,7 @@ struct summary_worker {
 	struct summary_layer *layers; /* model->count */
 	struct summary_line *lines;
 	size_t line_count;
-	struct summary_part *parts; /* by sample, then by begin */
+	struct summary_part *parts; /* by sample, then by start */
 	size_t part_count;
 	uint64_t sampled; /* iterations */
 	uint64_t thin;    /* one exchange in 2^thin is there */

@@ -18,7 +18,7 @@
 
 /* A piece of the picture: neighbours of one worker. */
 struct piece {
-	double begin_ns, end_ns; /* from the window's begin */
+	double begin_ns, end_ns; /* from the window's start */
 	double phases_ns[PHASE_COUNT];
 	uint32_t worker, layer; /* of the longest, or REPLAY_NONE */
 	double longest_ns;

@@ -100,7 +100,7 @@ static enum html_lane lane_of(const struct layer_role *role, const struct timeli
 	return HTML_LANE_COMPUTE;
 }
 
-/* The call's work; the begin of a collective is waiting for the last rank. */
+/* The call's work; the start of a collective is waiting for the last rank. */
 static void add_call(struct taker *taker, uint32_t number, const struct layer_role *role)
 {
 	const struct timeline *timeline = &taker->analysis->timeline;

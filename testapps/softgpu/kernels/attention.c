@@ -1,6 +1,6 @@
 /*
  * Attention. The flash kernels have one argument, a struct that says how many heads, positions and numbers a
- * head there are (`flash.h` of flash-attention; its begin is the same in all versions that PyTorch has used).
+ * head there are (`flash.h` of flash-attention; its start is the same in all versions that PyTorch has used).
  * Forward it computes two products for each pair of positions, backward five; a causal mask leaves half of
  * the pairs.
  */
