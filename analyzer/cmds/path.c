@@ -217,7 +217,7 @@ static void print_about(const struct shown *shown, FILE *out)
 			print_time(arena, critical->measured_ns), print_time(arena, critical->replayed_ns),
 			(critical->replayed_ns / critical->measured_ns - 1) * 100, critical->iteration_count,
 			replay_iterations(shown->analysis), job->negative_count, job->replay.edge_count,
-			job->circle_count),
+			job->cycle_count),
 		2, out);
 }
 
@@ -233,7 +233,7 @@ static void add_facts(cJSON *object, const struct shown *shown)
 	cJSON_AddNumberToObject(object, "communication_exposed_ns", critical->mean.exposed_ns);
 	cJSON_AddNumberToObject(object, "dependencies", (double)shown->job->replay.edge_count);
 	cJSON_AddNumberToObject(object, "contradicted", (double)shown->job->negative_count);
-	cJSON_AddNumberToObject(object, "left_out", (double)shown->job->circle_count);
+	cJSON_AddNumberToObject(object, "left_out", (double)shown->job->cycle_count);
 }
 
 /* -1: there is no path. */

@@ -142,7 +142,7 @@ static void print_about(struct analysis *analysis, const struct whatif_list *lis
 			list->inferred_waits ? list->recorded_waits ? " (some inferred from timing)"
 								    : " (inferred from timing)"
 					     : "",
-			list->negative_count, list->negative_count == 1 ? "y" : "ies", list->circle_count),
+			list->negative_count, list->negative_count == 1 ? "y" : "ies", list->cycle_count),
 		2, out);
 	if (analysis->worker_count > 1)
 		print_paragraph(
@@ -167,7 +167,7 @@ static void add_facts(cJSON *object, const struct whatif_list *list)
 	cJSON_AddNumberToObject(object, "recorded_waits", (double)list->recorded_waits);
 	cJSON_AddNumberToObject(object, "inferred_waits", (double)list->inferred_waits);
 	cJSON_AddNumberToObject(object, "contradicted", (double)list->negative_count);
-	cJSON_AddNumberToObject(object, "left_out", (double)list->circle_count);
+	cJSON_AddNumberToObject(object, "left_out", (double)list->cycle_count);
 	if (isfinite(list->slowdown)) {
 		cJSON_AddNumberToObject(object, "slowdown", list->slowdown);
 		cJSON_AddNumberToObject(object, "slowdown_stages", list->slowdown_stages);

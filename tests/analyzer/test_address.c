@@ -136,7 +136,7 @@ static void check_unknown(void)
 	finish(&net, "unknown");
 }
 
-/* Bases that cannot be: of another function, of none, in a circle. Nothing is given for them. */
+/* Bases that cannot be: of another function, of none, in a cycle. Nothing is given for them. */
 static void check_damage(void)
 {
 	struct net net;
@@ -164,7 +164,7 @@ static void check_damage(void)
 	builder_placed(&net.builder, second, first);
 	call(&net, first, first);
 	call(&net, second, second);
-	finish(&net, "circle");
+	finish(&net, "cycle");
 }
 
 int main(void)

@@ -49,7 +49,7 @@ static double predicted_of(const char *name, const struct model_options *options
 	CHECK(list.count == 1, "%s: no answer", name);
 	CHECK(fabs(list.replayed_ns - list.measured_ns) < 1, "%s: %f replayed, %f measured", name,
 		list.replayed_ns, list.measured_ns);
-	CHECK(list.circle_count == 0, "%s: %zu circles", name, list.circle_count);
+	CHECK(list.cycle_count == 0, "%s: %zu cycles", name, list.cycle_count);
 	predicted_ns = list.count ? list.items[0].predicted_ns : NAN;
 	whatif_list_free(&list);
 	analysis_free(&analysis);

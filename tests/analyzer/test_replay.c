@@ -259,7 +259,7 @@ static void check_order(void)
 					(struct replay_link){shuffled[i], shuffled[edge->task], edge->lag_ns};
 			}
 		}
-		CHECK(replay_order(&mixed, links, link_count, place) == 0, "there is no circle");
+		CHECK(replay_order(&mixed, links, link_count, place) == 0, "there is no cycle");
 		replay_run(&replay, begin_ns, end_ns);
 		replay_run(&mixed, mixed_begin_ns, mixed_end_ns);
 		for (uint32_t i = 0; i < count; i++)
@@ -275,7 +275,7 @@ static void check_order(void)
 }
 
 /* Of three that wait for each other the first in time goes first, and one link is left out. */
-static void check_circle(void)
+static void check_cycle(void)
 {
 	const struct replay_link links[] = {{1, 0, 0}, {2, 1, 0}, {0, 2, 0}, {3, 0, 0}};
 	struct replay replay = {0};
@@ -285,7 +285,7 @@ static void check_circle(void)
 	replay_add(&replay, 10, 20);
 	replay_add(&replay, 20, 30);
 	replay_add(&replay, 40, 50);
-	CHECK(replay_order(&replay, links, 4, place) == 1, "one link closes the circle");
+	CHECK(replay_order(&replay, links, 4, place) == 1, "one link closes the cycle");
 	CHECK(place[1] == 0 && place[2] == 1 && place[0] == 2 && place[3] == 3, "order %u %u %u %u", place[0],
 		place[1], place[2], place[3]);
 	replay_free(&replay);
@@ -299,6 +299,6 @@ int main(void)
 	check_meetings();
 	check_random();
 	check_order();
-	check_circle();
+	check_cycle();
 	return check_end();
 }

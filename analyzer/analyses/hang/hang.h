@@ -4,7 +4,7 @@
  * From the traces alone: how many collectives each rank has entered on each communicator, its sends and
  * receives, and the call that each thread is in (trace/standing.h). A rank that entered a collective which
  * another has not waits for that one; so does one whose send has no receive, or the other way round. Who is
- * waited for and waits for nobody is the culprit; where all wait in a circle, the order of their calls is.
+ * waited for and waits for nobody is the culprit; where all wait in a cycle, the order of their calls is.
  * Ranks whose calls on a communicator differ at the same place come before all that.
  *
  * Of processes of this host the system says whether they run, are stopped or gone. Nothing is asked of the

@@ -1,8 +1,8 @@
-/* Ranks that wait for each other in a circle. */
+/* Ranks that wait for each other in a cycle. */
 #include "hang_private.h"
 
-/* A circle of waits: from any rank that is waited for along the waits, until one comes again. */
-static size_t find_circle(struct hang *hang, const struct hang_waits *waits, const struct hang_wait **circle)
+/* A cycle of waits: from any rank that is waited for along the waits, until one comes again. */
+static size_t find_cycle(struct hang *hang, const struct hang_waits *waits, const struct hang_wait **cycle)
 {
 	size_t *seen = arena_alloc(&hang->arena, hang->rank_count, sizeof(*seen)), at = 0, count = 0;
 
@@ -10,10 +10,10 @@ static size_t find_circle(struct hang *hang, const struct hang_waits *waits, con
 		at++;
 	while (!seen[at]) {
 		seen[at] = ++count;
-		circle[count - 1] = waits->first_of[at];
+		cycle[count - 1] = waits->first_of[at];
 		at = waits->first_of[at]->to;
 	}
-	memmove(circle, circle + seen[at] - 1, (count - seen[at] + 1) * sizeof(const struct hang_wait *));
+	memmove(cycle, cycle + seen[at] - 1, (count - seen[at] + 1) * sizeof(const struct hang_wait *));
 	return count - seen[at] + 1;
 }
 
@@ -37,12 +37,12 @@ static const char *wait_sentence(struct hang *hang, const struct hang_wait *wait
 		hang_ranks(&hang->arena, hang, &wait->to, 1), hang_missing(hang, wait));
 }
 
-/* Traces that are read one after the other while the ranks go on may show a circle that there never was. */
+/* Traces that are read one after the other while the ranks go on may show a cycle that there never was. */
 static bool is_young(
-	const struct hang *hang, const struct hang_wait **circle, size_t count, int64_t patience_ns)
+	const struct hang *hang, const struct hang_wait **cycle, size_t count, int64_t patience_ns)
 {
 	for (size_t i = 0; i < count && !hang->over; i++)
-		if ((double)hang->now_ns - (double)circle[i]->since_ns < (double)patience_ns)
+		if ((double)hang->now_ns - (double)cycle[i]->since_ns < (double)patience_ns)
 			return true;
 	return false;
 }
@@ -107,32 +107,32 @@ static const struct hang_wait *any_transfer(const struct hang_waits *waits)
 }
 
 /* Two of the waits; not one that a culprit's sentence has. */
-static const char *circle_sentences(struct hang *hang, const struct hang_wait **circle, size_t count)
+static const char *cycle_sentences(struct hang *hang, const struct hang_wait **cycle, size_t count)
 {
 	const char *text = "";
 	size_t shown = 0;
 
 	for (size_t i = 0; i < count && shown < 2; i++)
-		if (!hang->pair_count || !is_transfer(circle[i])) {
+		if (!hang->pair_count || !is_transfer(cycle[i])) {
 			text = arena_format(&hang->arena, "%s%s%s", text, shown ? " " : "",
-				wait_sentence(hang, circle[i]));
+				wait_sentence(hang, cycle[i]));
 			shown++;
 		}
-	return shown ? text : wait_sentence(hang, circle[0]);
+	return shown ? text : wait_sentence(hang, cycle[0]);
 }
 
 void hang_find_order(struct hang *hang, const struct hang_waits *waits, int64_t patience_ns)
 {
-	const struct hang_wait **circle =
+	const struct hang_wait **cycle =
 		arena_alloc(&hang->arena, hang->rank_count + 1, sizeof(const struct hang_wait *));
-	const size_t count = find_circle(hang, waits, circle);
+	const size_t count = find_cycle(hang, waits, cycle);
 	const struct hang_wait *transfer = any_transfer(waits);
 	bool *odd = arena_alloc(&hang->arena, hang->rank_count, sizeof(*odd)), known;
 
-	if (is_young(hang, circle, count, patience_ns)) {
+	if (is_young(hang, cycle, count, patience_ns)) {
 		hang_conclude(hang, HANG_IS_LATE, HANG_OPEN,
 			"No hang so far: ranks wait for each other, but have done so for a short time only.");
-		hang->basis = wait_sentence(hang, circle[0]);
+		hang->basis = wait_sentence(hang, cycle[0]);
 		return;
 	}
 	known = find_odd(hang, odd);
@@ -140,8 +140,8 @@ void hang_find_order(struct hang *hang, const struct hang_waits *waits, int64_t 
 		if (odd[r])
 			add_odd(hang, waits, r);
 	for (size_t i = 0; !known && i < count; i++)
-		hang_add_culprit(hang, circle[i]->from, wait_sentence(hang, circle[i]));
-	hang->basis = circle_sentences(hang, circle, count);
+		hang_add_culprit(hang, cycle[i]->from, wait_sentence(hang, cycle[i]));
+	hang->basis = cycle_sentences(hang, cycle, count);
 	if (known)
 		hang->basis = arena_format(&hang->arena,
 			"%s Only %s left the order of calls of the iterations before.", hang->basis,

@@ -59,7 +59,7 @@ struct replay_link {
 /*
  * Puts tasks that have no edges yet into topological order, and makes edges of the links.
  * place[old number] is the new one (array of task_count, the caller's). Answers how many links were left out
- * because they close a circle: where the circle's first task, by the measured begin, waits for another of it.
+ * because they close a cycle: where the cycle's first task, by the measured begin, waits for another of it.
  */
 size_t replay_order(
 	struct replay *replay, const struct replay_link *links, size_t link_count, uint32_t *place);

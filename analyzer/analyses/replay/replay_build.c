@@ -415,7 +415,7 @@ void replay_build(const struct analysis *analysis, size_t most, struct replay_jo
 	for (uint32_t i = 0; i < timeline->process_count; i++)
 		make_process(&make, i);
 	make_meetings(&make);
-	job->circle_count = replay_put_in_order(job, make.links, make.link_count);
+	job->cycle_count = replay_put_in_order(job, make.links, make.link_count);
 	replay_end_parts(job);
 	job->negative_count = replay_explain(&job->replay);
 	free(make.by_interval);

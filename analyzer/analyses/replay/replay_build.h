@@ -67,7 +67,7 @@ struct replay_job {
 	size_t recorded_waits; /* of queues for each other, that the program asked for */
 	size_t inferred_waits; /* inferred from the times */
 	size_t negative_count; /* edges that the times contradict */
-	size_t circle_count;   /* left out, because they would close a circle */
+	size_t cycle_count;    /* left out, because they would close a cycle */
 };
 
 /*

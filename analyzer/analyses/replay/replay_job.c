@@ -47,11 +47,11 @@ uint32_t *replay_layers_of(const struct replay_job *job, const struct analysis_w
 
 size_t replay_put_in_order(struct replay_job *job, const struct replay_link *links, size_t link_count)
 {
-	size_t count = job->replay.task_count, circles;
+	size_t count = job->replay.task_count, cycles;
 	uint32_t *place = mem_alloc(count, sizeof(*place));
 	struct replay_work *works = mem_alloc(count, sizeof(*works));
 
-	circles = replay_order(&job->replay, links, link_count, place);
+	cycles = replay_order(&job->replay, links, link_count, place);
 	for (size_t i = 0; i < count; i++)
 		works[place[i]] = job->works[i];
 	free(job->works);
@@ -60,7 +60,7 @@ size_t replay_put_in_order(struct replay_job *job, const struct replay_link *lin
 	for (size_t i = 0; i < job->analysis->worker_count * job->iteration_count * 2; i++)
 		job->marks[i] = place[job->marks[i]];
 	free(place);
-	return circles;
+	return cycles;
 }
 
 void replay_end_parts(struct replay_job *job)

@@ -1,4 +1,4 @@
-/* Tasks put into topological order: Kahn's algorithm, with circles broken where they began in time. */
+/* Tasks put into topological order: Kahn's algorithm, with cycles broken where they began in time. */
 #include "replay.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@ struct ordering {
 	uint32_t *order;   /* old numbers */
 	size_t count;
 	bool *done;
-	uint32_t *by_begin; /* all tasks; made when the first circle is found */
+	uint32_t *by_begin; /* all tasks; made when the first cycle is found */
 	size_t earliest;    /* in by_begin: those before are in order */
 };
 

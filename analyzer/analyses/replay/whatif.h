@@ -74,7 +74,7 @@ struct whatif_list {
 	struct whatif_result *items;     /* the greatest gain first */
 	size_t count, room;
 	size_t iteration_count, used_count; /* replayed, of those used */
-	size_t meeting_count, recorded_waits, inferred_waits, negative_count, circle_count;
+	size_t meeting_count, recorded_waits, inferred_waits, negative_count, cycle_count;
 	double slowdown;        /* S over ranks of a stage; NaN where nothing could be replayed */
 	double slowdown_stages; /* S over stages too */
 };

@@ -82,7 +82,7 @@ static void begin_list(const struct analysis *analysis, const struct replay_job 
 	list->recorded_waits = job->recorded_waits;
 	list->inferred_waits = job->inferred_waits;
 	list->negative_count = job->negative_count;
-	list->circle_count = job->circle_count;
+	list->cycle_count = job->cycle_count;
 }
 
 static double balanced(struct whatif *whatif, enum whatif_kind kind)

@@ -298,7 +298,7 @@ void whatif_overlap(struct replay_job *job)
 		for (size_t i = 0; i < job->replay.task_count; i++)
 			if (all.is_hidden[i] && job->works[i].kind == REPLAY_ARRIVAL)
 				job->replay.tasks[i].earliest_ns = INT64_MIN;
-		job->circle_count += replay_put_in_order(job, all.links, all.link_count);
+		job->cycle_count += replay_put_in_order(job, all.links, all.link_count);
 	}
 	free(all.backward);
 	free(all.served);

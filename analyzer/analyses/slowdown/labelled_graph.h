@@ -28,7 +28,7 @@ struct labelled_graph {
 	int64_t *work_ns;     /* of each operation: its time without waiting for others to come */
 	uint32_t *peer;       /* of each send and receive: the other one, or LABELLED_NONE */
 	size_t unmatched;     /* sends and receives without counterpart */
-	size_t contradicted;  /* dependencies left out since they would close a circle */
+	size_t contradicted;  /* dependencies left out since they would close a cycle */
 };
 
 /* The job must live as long, settled. The caller frees. */

@@ -57,7 +57,7 @@ static void add_task(struct labelled_builder *builder, uint32_t node, uint32_t *
 	}
 }
 
-/* Tasks in topological order (Kahn). What waits in a circle is let go in order of time. */
+/* Tasks in topological order (Kahn). What waits in a cycle is let go in order of time. */
 static void sort_tasks(struct labelled_builder *builder, const int64_t *step_begin_ns)
 {
 	struct labelled_graph *graph = builder->graph;

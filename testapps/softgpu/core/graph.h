@@ -168,7 +168,7 @@ cudaError_t sg_graph_launch(struct sg_graph *executable, struct sg_stream *strea
  * `count`; there is room for all of the graph's. */
 size_t sg_graph_show(const struct sg_graph *graph, uint32_t frontier, cudaGraphNode_t *nodes, size_t count);
 size_t sg_node_dependencies(const struct sg_node *node, cudaGraphNode_t *nodes);
-/* cudaErrorInvalidValue: not of one graph, the edge is there (is not there), or it would close a circle. */
+/* cudaErrorInvalidValue: not of one graph, the edge is there (is not there), or it would close a cycle. */
 cudaError_t sg_graph_depend(struct sg_node *from, struct sg_node *to, const cudaGraphEdgeData *data);
 cudaError_t sg_graph_undepend(struct sg_node *from, struct sg_node *to);
 /* The edge's data: zeros unless something else was said. */

@@ -127,7 +127,7 @@ static int ready(const struct flat *flat, const struct sg_node *node)
 	return 1;
 }
 
-/* The order is the graph's, as far as dependencies on later nodes allow; they close no circle. */
+/* The order is the graph's, as far as dependencies on later nodes allow; they close no cycle. */
 static cudaError_t flatten_nodes(struct sg_graph *to, struct flat *flat)
 {
 	const struct sg_graph *graph = flat->graph;

@@ -3,7 +3,7 @@
  *
  * The one idea: two counters per stream, `submitted` and `completed`, say everything. A place in a stream is
  * a number; to depend on it (event, legacy stream, graph) is to wait until `completed` has reached it. A
- * closure can depend only on what was submitted before it, so waiting workers can never form a circle.
+ * closure can depend only on what was submitted before it, so waiting workers can never form a cycle.
  */
 #include "capture.h"
 #include "model.h"

@@ -215,7 +215,7 @@ static bool is_ready(const struct sg_build *build, int number, const bool *is_do
 	return true;
 }
 
-/* Sorts the steps; BAD_PARAM where they go in a circle or a virtual tensor comes from nowhere, unless that is
+/* Sorts the steps; BAD_PARAM where they go in a cycle or a virtual tensor comes from nowhere, unless that is
  * where an operation's subgraph begins: it has no handle, and no engine. */
 static cudnnStatus_t order_steps(struct sg_build *build, const struct sg_body *graph)
 {

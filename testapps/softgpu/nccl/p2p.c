@@ -12,7 +12,7 @@
  * waits for ever. What a rank sends shares its port out, what it receives its port in: a transfer could begin
  * when the rank is ready and the port has been through the earlier transfers of the group. It is this rank's
  * own work that counts there and not when the others come, because a late peer holds up nobody else's
- * transfer (and because to wait for those times could become a circle). Without numerics only small messages
+ * transfer (and because to wait for those times could become a cycle). Without numerics only small messages
  * move; of larger ones no byte is touched, and what is received is forgotten (core/known.c).
  */
 #include <stdlib.h>

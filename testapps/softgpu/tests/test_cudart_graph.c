@@ -103,7 +103,7 @@ static void test_edges(void)
 	OK(add_edge(graph, first, second, NULL));
 	OK(add_edge(graph, second, third, NULL));
 	EXPECT(add_edge(graph, second, third, NULL), cudaErrorInvalidValue);
-	EXPECT(add_edge(graph, third, first, NULL), cudaErrorInvalidValue); /* a circle */
+	EXPECT(add_edge(graph, third, first, NULL), cudaErrorInvalidValue); /* a cycle */
 	EXPECT(add_edge(graph, first, first, NULL), cudaErrorInvalidValue);
 	OK(cudaGraphGetEdges(graph, NULL, NULL, NULL, &count));
 	CHECK(count == 2);

@@ -451,7 +451,7 @@ static void test_graph_rules(void)
 	EXPECT_CODE(CUDNN_STATUS_BAD_PARAM, cudnnBackendFinalize(make_graph()));
 	destroy_all();
 
-	/* In a circle. */
+	/* In a cycle. */
 	begin_graph();
 	t[0] = virtual_like('v', y);
 	t[1] = virtual_like('w', y);

@@ -1,7 +1,7 @@
 /*
  * Reading Python's structures ends, and stays within what it was given, whatever the memory holds: for many
  * seeds and each version's offsets a memory is made up of objects of all kinds that refer to each other at
- * random, in circles too, with some words that are anything.
+ * random, in cycles too, with some words that are anything.
  */
 #include "python/python.h"
 
