@@ -709,7 +709,7 @@ struct pm_footer {
 	X(LEFT, TIMES, "of calls that did not return") \
 	X(THREADS, RECORDS, "of threads for which there was no memory") \
 	X(RING, RECORDS, "more threads at once than PMHOOK_RING_MB has room for") \
-	X(BUDGET, DETAILS, "call site and layer of new operations, which had taken 1% of the run") \
+	X(BUDGET, DETAILS, "call site and layer of new operations, which had taken their share of the run (PMHOOK_NEW_SHARE)") \
 	X(HANDLERS, RECORDS, "called by a signal handler that interrupted the hook") \
 	X(FILE_LIMIT, RECORDS, "the process may write no larger files (RLIMIT_FSIZE, ulimit -f)") \
 	X(MAPPING, RECORDS, "the process may map no more memory, or there is none") \

@@ -1,3 +1,6 @@
+# however slow the machine is, what is new is described
+export PMHOOK_NEW_SHARE=100
+
 # A sanitizer's runtime must come before the hook; leaks of the host are not ours to judge here.
 sanitizer_runtime() {
 	case ${PM_SANITIZE:-} in

@@ -6,22 +6,25 @@
 #include "budget.h"
 
 #include <stdatomic.h>
+#include <stdlib.h>
 
 #include "guest/clock.h"
+#include "guest/settings_hook.h"
 #include "guest/thread.h"
 #include "trace/write.h"
 
 #define FREE_NS 10000000000u
 #define MORE_NS 1000000000u /* beyond them: on a busy machine ten seconds are short */
-#define PART 100	    /* of the run's time */
+#define NO_LIMIT 100 /* percent */
 
 static _Atomic uint64_t spent; /* in ticks, after the first seconds */
 static _Atomic uint64_t run;   /* when the run began that it was spent in: a child of fork has another */
 static _Atomic uint64_t first; /* ns, when that run's first operation came */
 
-/* Ticks that may be spent by now; UINT64_MAX: the run is in its first seconds. */
+/* Ticks that may be spent by now; UINT64_MAX: the run is in its first seconds, or there is no limit. */
 static uint64_t allowed(void)
 {
+	const unsigned long percent = strtoul(pmh_settings.new_share, NULL, 10);
 	uint64_t ticks, ns, now, passed;
 
 	if (!pmh_trace_begin(&ticks, &ns))
@@ -31,10 +34,10 @@ static uint64_t allowed(void)
 		atomic_store(&spent, 0);
 		atomic_store(&first, now);
 	}
-	if (now <= ns || now - atomic_load(&first) < FREE_NS)
+	if (now <= ns || now - atomic_load(&first) < FREE_NS || percent == NO_LIMIT)
 		return UINT64_MAX;
 	passed = pmh_ticks() - ticks;
-	return passed / PART + (uint64_t)((double)passed / (double)(now - ns) * MORE_NS);
+	return passed / 100 * percent + (uint64_t)((double)passed / (double)(now - ns) * MORE_NS);
 }
 
 bool pmh_budget_left(void)

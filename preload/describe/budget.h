@@ -1,6 +1,6 @@
 /*
  * How much of a run describing what is new may take: after the first ten seconds with operations a second,
- * and a hundredth of the time that the run has taken so far, over all threads. Any thread.
+ * and a share of the time that the run has taken so far (PMHOOK_NEW_SHARE), over all threads. Any thread.
  */
 #ifndef BUDGET_H
 #define BUDGET_H

@@ -29,6 +29,9 @@
 	X(device_share, "PMHOOK_DEVICE_SHARE", PERCENT, "5", "PERCENT", \
 		"with PMHOOK_DEVICE=auto, the share of the time in which device times are taken after the first minute of " \
 		"work for a device; 100: always") \
+	X(new_share, "PMHOOK_NEW_SHARE", PERCENT, "1", "PERCENT", \
+		"how much of the run describing new operations (call site, layer, memory) may take, after ten seconds of them " \
+		"and beyond a second; what comes later is counted; 100: no limit") \
 	X(cupti_join, "PMHOOK_CUPTI_JOIN", WORDS, "callback", "callback|external", \
 		"how a kernel of CUPTI's finds its call: callback: CUPTI calls the hook at each launch; external: CUPTI records " \
 		"each launch (for comparison)") \

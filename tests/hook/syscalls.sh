@@ -7,6 +7,7 @@ set -eu
 [ -z "$PM_SANITIZE" ] || { echo "a sanitizer's own system calls would be counted" && exit 77; }
 command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null || { echo "no strace, or it may not trace" && exit 77; }
 bin=$BUILD/bin
+unset PMHOOK_NEW_SHARE
 export PMHOOK_DEVICE=none PMHOOK_FILES=off PYTHONDONTWRITEBYTECODE=1
 CHUNK_CALLS=24 # what it takes to begin another chunk
 FETCHES=600    # of Python's dictionaries, again each second of a run that strace slows down: not of each operation, which has several
@@ -90,7 +91,12 @@ lost=$(awk '$1 == "loss" && $2 == "BUDGET" { print $3 }' look)
 bare=$(awk -F '\t' '$3 == ""' names | wc -l)
 [ "${lost:-0}" -gt 0 ] || complain "no operation is beyond the budget: $(grep '^loss' look)"
 [ "${lost:-0}" = "$bare" ] || complain "$bare operations without a call site, and ${lost:-0} are said to be lost"
-"$bin/pmanalyze" report traces/*.pmtrace 2>&1 | tr -s '\n ' '  ' | grep -q 'had taken 1% of the run' || complain "the report does not say it: $("$bin/pmanalyze" report traces/*.pmtrace 2>&1)"
+"$bin/pmanalyze" report traces/*.pmtrace 2>&1 | tr -s '\n ' '  ' | grep -q 'had taken their share of the run' || complain "the report does not say it: $("$bin/pmanalyze" report traces/*.pmtrace 2>&1)"
+# nothing is where no limit is set
+rm -rf traces
+mkdir traces
+PMHOOK_NEW_SHARE=100 PMHOOK_OUT=$SCRATCH/traces with_hook "$bin/syscalls_host" fresh_for 300
+! "$bin/trace_look" traces/*.pmtrace | grep -q '^loss BUDGET' || complain "lost without a limit: $("$bin/trace_look" traces/*.pmtrace | grep '^loss')"
 # the ten seconds are those after the first operation: a program may import its libraries for longer
 rm -rf traces
 mkdir traces
