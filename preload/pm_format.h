@@ -825,6 +825,7 @@ struct pm_footer {
 /* How a function treats its operands, where the values alone do not tell: the column ACCESS of pm_hooks.def. */
 #define PM_FORMAT_ACCESSES(X) \
 	X(IN_PLACE, "what is written is read before: no new value without the old one") \
+	X(MODE_ADDS, "the same where `mode` is 0, cuDNN's way to add to a gradient") \
 	X(GATHERS, "what is written is `bytes` of each rank") \
 	X(SCATTERS, "what is read is `bytes` for each rank")
 

@@ -1,17 +1,9 @@
 /* What operations read and write: see operation_flow.h. */
 #include "operation_flow.h"
+#include "operand_bytes.h"
 #include "trace/trace.h"
 
 #include <string.h>
-
-#define MOST_BYTES ((uint64_t)1 << 46) /* sizes from a damaged file stay harmless */
-
-static uint64_t product(uint64_t a, uint64_t b)
-{
-	uint64_t result;
-
-	return __builtin_mul_overflow(a, b, &result) || result > MOST_BYTES ? MOST_BYTES : result;
-}
 
 static uint64_t positive(uint64_t value)
 {
@@ -49,19 +41,19 @@ uint64_t flow_descriptor_bytes(const struct timeline *timeline, uint64_t number)
 	if (count == 0)
 		return 0;
 	for (uint32_t i = 0; i < count; i++)
-		elements = product(elements, positive((uint64_t)dimensions[i]));
+		elements = operand_product(elements, positive((uint64_t)dimensions[i]));
 	if (timeline->descriptors[number].kind == PM_DESCRIPTOR_TENSOR &&
 		timeline->descriptors[number].value_count >= 2 + 2 * count) {
 		const int64_t *strides = timeline->descriptors[number].values + 2 + count;
 		uint64_t span = 1;
 
 		for (uint32_t i = 0; i < count; i++)
-			span += product(
+			span += operand_product(
 				positive((uint64_t)dimensions[i] - 1), positive((uint64_t)strides[i]));
 		if (span > elements && elements > 0)
-			elements = span < MOST_BYTES ? span : MOST_BYTES;
+			elements = operand_product(span, 1);
 	}
-	return product(elements, trace_type_bytes((uint64_t)timeline->descriptors[number].values[0]));
+	return operand_product(elements, trace_type_bytes((uint64_t)timeline->descriptors[number].values[0]));
 }
 
 /* Dimensions of the tensor or filter under a label. */
@@ -140,7 +132,7 @@ static uint64_t channel_bytes(const struct timeline *timeline, const struct time
 		if (count == 0 || place >= count)
 			continue;
 		timeline_value(timeline, operation, sources[i].label, &number);
-		return product(positive((uint64_t)dimensions[place]),
+		return operand_product(positive((uint64_t)dimensions[place]),
 			trace_type_bytes((uint64_t)timeline->descriptors[number].values[0]));
 	}
 	return 0;
@@ -196,83 +188,36 @@ static uint64_t descriptor_bytes(
 	return bytes ? bytes : channel_bytes(timeline, operation);
 }
 
-struct numbers {
-	uint64_t m, n, k, batch, type_bytes, bytes;
-	uint64_t ranks; /* of a communicator */
-	bool has_m, has_n, has_k, has_bytes;
-	bool transposed; /* of a matrix-vector product */
-};
-
-static void read_numbers(
-	const struct timeline *timeline, const struct timeline_operation *operation, struct numbers *numbers)
+/* Of those of the communicator; 1 where it is not known. */
+static uint64_t rank_count(const struct timeline *timeline, const struct timeline_operation *operation)
 {
-	uint64_t value;
+	uint64_t number;
 
-	memset(numbers, 0, sizeof(*numbers));
-	numbers->has_m = timeline_value(timeline, operation, "m", &numbers->m);
-	numbers->has_n = timeline_value(timeline, operation, "n", &numbers->n);
-	numbers->has_k = timeline_value(timeline, operation, "k", &numbers->k);
-	numbers->has_bytes = timeline_value(timeline, operation, "bytes", &numbers->bytes);
-	numbers->batch = timeline_value(timeline, operation, "batch", &value) ? positive(value) : 1;
-	numbers->type_bytes =
-		timeline_value(timeline, operation, "type", &value) ? trace_type_bytes(value) : 4;
-	numbers->transposed = timeline_value(timeline, operation, "trans", &value) && value != 0;
-	numbers->ranks = 1;
-	if (timeline_value(timeline, operation, "comm", &value) && value < timeline->communicator_count &&
-		timeline->communicators[value].size > 0)
-		numbers->ranks = (uint64_t)timeline->communicators[value].size;
-	numbers->m = positive(numbers->m);
-	numbers->n = positive(numbers->n);
-	numbers->k = positive(numbers->k);
+	return timeline_value(timeline, operation, "comm", &number) &&
+			       number < timeline->communicator_count &&
+			       timeline->communicators[number].size > 0
+		       ? (uint64_t)timeline->communicators[number].size
+		       : 1;
 }
 
 static uint64_t access_bytes(const struct timeline *timeline, const struct timeline_operation *operation,
-	const struct numbers *numbers, const char *label, bool is_read)
+	const char *label, bool is_read)
 {
-	uint64_t bytes = descriptor_bytes(timeline, operation, label), elements = 0;
+	const uint8_t access = timeline->functions[operation->function].facts.access;
+	uint64_t bytes = descriptor_bytes(timeline, operation, label);
 
 	if (bytes)
 		return bytes;
 	/* All weights of a recurrent layer or of attention lie together. */
 	if ((strcmp(label, "w_ptr") == 0 || strcmp(label, "dw_ptr") == 0) &&
 		timeline_value(timeline, operation, "w_bytes", &bytes))
-		return bytes < MOST_BYTES ? bytes : MOST_BYTES;
-	if (numbers->has_bytes) {
-		const uint8_t access = timeline->functions[operation->function].facts.access;
-
-		/* The count of these is one rank's part of the whole. */
-		if (access & (is_read ? PM_ACCESS_SCATTERS : PM_ACCESS_GATHERS))
-			return product(numbers->bytes, numbers->ranks);
-		return numbers->bytes < MOST_BYTES ? numbers->bytes : MOST_BYTES;
-	}
-	if (numbers->has_k && numbers->has_m && numbers->has_n) {
-		/* Of the first operand's rows, unless the epilogue sums the second one up (the vendor's
-		 * flag). */
-		if (strstr(label, "bias"))
-			return product(
-				timeline_value(timeline, operation, "epilogue", &bytes) && (bytes & 512)
-					? numbers->n
-					: numbers->m,
-				numbers->type_bytes);
-		if (flow_is_matrix(label, 'a'))
-			elements = product(numbers->m, numbers->k);
-		else if (flow_is_matrix(label, 'b'))
-			elements = product(numbers->k, numbers->n);
-		else
-			elements = product(numbers->m, numbers->n);
-		elements = product(elements, numbers->batch);
-	} else if (numbers->has_m && numbers->has_n) {
-		/* x and y of gemv: y is as long as the matrix is high, unless it is transposed. */
-		if (label[0] == 'x')
-			elements = numbers->transposed ? numbers->m : numbers->n;
-		else if (label[0] == 'y')
-			elements = numbers->transposed ? numbers->n : numbers->m;
-		else
-			elements = product(numbers->m, numbers->n);
-	} else if (numbers->has_n) {
-		elements = numbers->n;
-	}
-	return product(elements, numbers->type_bytes);
+		return operand_product(bytes, 1);
+	if (!timeline_value(timeline, operation, "bytes", &bytes))
+		return operand_bytes(timeline, operation, label);
+	/* The count of these is one rank's part of the whole. */
+	return operand_product(bytes, access & (is_read ? PM_ACCESS_SCATTERS : PM_ACCESS_GATHERS)
+					      ? rank_count(timeline, operation)
+					      : 1);
 }
 
 /* Matrix by matrix, or by vector. */
@@ -358,24 +303,35 @@ static void join_attended(struct flow *flow)
 		}
 }
 
+/* Does what was there take part in what the operation writes? `apart`: its result is not the operand that
+ * beta belongs to. */
+static bool is_in_place(
+	const struct timeline *timeline, const struct timeline_operation *operation, bool apart)
+{
+	const struct hook_facts *facts = &timeline->functions[operation->function].facts;
+	uint64_t scale = 0, mode = 1;
+
+	if (facts->access & PM_ACCESS_IN_PLACE)
+		return true;
+	if (facts->access & PM_ACCESS_MODE_ADDS && timeline_value(timeline, operation, "mode", &mode))
+		return mode == 0;
+	if (apart || !timeline_value(timeline, operation, "beta", &scale))
+		return false;
+	/* A factor that is not known (3) keeps what was there where that is what the function is for. */
+	return scale == 1 || scale == 2 || (scale == 3 && facts->role == PM_ROLE_ADDITION);
+}
+
 static void list_accesses(const struct timeline *timeline, const struct timeline_operation *operation,
 	struct flow *flow, struct arena *arena)
 {
 	const struct timeline_function *function = &timeline->functions[operation->function];
-	bool in_place = function->facts.access & PM_ACCESS_IN_PLACE, apart;
-	struct numbers numbers;
 	uint64_t scale = 0, direction = 4, result;
+	/* A result beside the operand that beta belongs to: whether it is the same its address says. */
+	const bool apart = timeline_value(timeline, operation, "d_ptr", &result),
+		   in_place = is_in_place(timeline, operation, apart);
 
 	timeline_value(timeline, operation, "dir", &direction);
-	read_numbers(timeline, operation, &numbers);
-	/* A result beside the operand that beta belongs to: whether it is the same its address says. */
-	apart = timeline_value(timeline, operation, "d_ptr", &result);
-	if (timeline_value(timeline, operation, "beta", &scale) && !apart) {
-		/* A factor that is not known (3) keeps what was there where that is what the function is for.
-		 */
-		if (scale == 1 || scale == 2 || (scale == 3 && function->facts.role == PM_ROLE_ADDITION))
-			in_place = true;
-	}
+	timeline_value(timeline, operation, "beta", &scale);
 	flow->kind = function->kind;
 	flow->accesses = arena_alloc(arena, operation->value_count, sizeof(*flow->accesses));
 	for (uint32_t i = 0; i < operation->value_count; i++) {
@@ -389,7 +345,7 @@ static void list_accesses(const struct timeline *timeline, const struct timeline
 			is_host_side(function->kind == PM_KIND_COPY, direction, type))
 			continue;
 		access->address = operation->values[i];
-		access->bytes = access_bytes(timeline, operation, &numbers, function->labels[i].name,
+		access->bytes = access_bytes(timeline, operation, function->labels[i].name,
 			type == PM_VALUE_READS || type == PM_VALUE_WEIGHT);
 		if (access->bytes == 0)
 			access->bytes = 1;

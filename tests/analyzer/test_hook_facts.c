@@ -28,17 +28,18 @@
 #include "pm_hooks.def"
 
 static const struct row {
-	const char *library, *name;
+	const char *library, *name, *parameters;
 	enum pm_kind kind;
 	const struct timeline_label *labels; /* from the second on */
 	size_t label_count;
 } rows[] = {
-#define ROW(library, kind, name) \
-	{#library, #name, PM_KIND_##kind, labels_##name + 1, \
+#define ROW(library, kind, name, parameters) \
+	{#library, #name, parameters, PM_KIND_##kind, labels_##name + 1, \
 		sizeof labels_##name / sizeof *labels_##name - 1},
-#define PM_HOOK(library, kind, result, name, pairs, queue, values, after, ...) ROW(library, kind, name)
-#define PM_HANDWRITTEN(library, kind, result, name, pairs, values, ...) ROW(library, kind, name)
-#define PM_DECODED(library, kind, name, values, ...) ROW(library, kind, name)
+#define PM_HOOK(library, kind, result, name, pairs, queue, values, after, ...) \
+	ROW(library, kind, name, #pairs)
+#define PM_HANDWRITTEN(library, kind, result, name, pairs, values, ...) ROW(library, kind, name, #pairs)
+#define PM_DECODED(library, kind, name, values, ...) ROW(library, kind, name, "")
 #include "pm_hooks.def"
 };
 
@@ -80,6 +81,25 @@ static uint64_t descriptor_for(const char *label, enum pm_role role)
 	return role == PM_ROLE_CONVOLUTION && label[strlen(label) - 1] == 'w' ? FILTER : TENSOR;
 }
 
+enum { M = 2, N = 3, K = 5, BATCH = 7 };
+
+/* Of a side or mode, and of trans: the first and the second enumerator. */
+static bool is_right, is_transposed;
+
+static uint64_t number_for(const char *label)
+{
+	const struct {
+		const char *label;
+		uint64_t number;
+	} known[] = {{"m", M}, {"n", N}, {"k", K}, {"batch", BATCH}, {"side", is_right}, {"mode", is_right},
+		{"trans", is_transposed}, {"transa", is_transposed}};
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (strcmp(known[i].label, label) == 0)
+			return known[i].number;
+	return strlen(label) == 1 ? 8 : 0;
+}
+
 static uint64_t value_for(const struct timeline_label *label, size_t place, enum pm_role role)
 {
 	switch (label->type) {
@@ -94,7 +114,7 @@ static uint64_t value_for(const struct timeline_label *label, size_t place, enum
 	case PM_VALUE_DESCRIPTOR:
 		return descriptor_for(label->name, role);
 	case PM_VALUE_INT:
-		return strlen(label->name) == 1 ? 8 : strcmp(label->name, "batch") == 0;
+		return number_for(label->name);
 	case PM_VALUE_READS:
 	case PM_VALUE_WRITES:
 	case PM_VALUE_WEIGHT:
@@ -163,6 +183,91 @@ static void check_flow(const struct row *row, const struct hook_facts *facts, co
 							: BYTES),
 				"%s: %s has %d bytes", row->name, access->label, (int)access->bytes);
 	}
+}
+
+/*
+ * Elements of cuBLAS's operands by the vendor's documentation: products of m, n, k; s is m from the left and
+ * n from the right, i what a product with a vector takes and o what it gives. The first whose routine is in
+ * the function's name counts.
+ */
+static const struct {
+	const char *routine, *operands;
+} operands[] = {{"cublasLt", "a=mk b=kn c=mn d=mn bias=m dbias=m aux=mn"}, {"gemm", "a=mk b=kn c=mn"},
+	{"Gemm", "a=mk b=kn c=mn"}, {"geam", "a=mn b=mn c=mn"}, {"dgmm", "a=mn x=s c=mn"},
+	{"gemv", "a=mn x=i y=o"}, {"ger_", "a=mn x=m y=n"}, {"syrk", "a=nk c=nn"}, {"symm", "a=ss b=mn c=mn"},
+	{"trmm", "a=ss b=mn c=mn"}, {"trsm", "a=ss b=mn"}, {"axpy", "x=n y=n"}, {"Axpy", "x=n y=n"},
+	{"scal", "x=n"}, {"Scal", "x=n"}, {"copy", "x=n y=n"}, {"swap", "x=n y=n"}, {"dot", "x=n y=n"},
+	{"Dot", "x=n y=n"}, {"nrm2", "x=n"}, {"Nrm2", "x=n"}, {"asum", "x=n"}, {"Isam", "x=n"}};
+
+static const char *operands_of(const char *name)
+{
+	for (size_t i = 0; i < sizeof(operands) / sizeof(*operands); i++)
+		if (strstr(name, operands[i].routine))
+			return operands[i].operands;
+	return "";
+}
+
+static uint64_t dimension(char letter)
+{
+	switch (letter) {
+	case 'm':
+		return M;
+	case 'n':
+		return N;
+	case 'k':
+		return K;
+	case 's':
+		return is_right ? N : M;
+	case 'i':
+		return is_transposed ? M : N;
+	default:
+		return is_transposed ? N : M;
+	}
+}
+
+/* Elements of the operand behind a label such as "a_ptr"; 0: the documentation has none. */
+static uint64_t elements_for(const char *name, const char *label)
+{
+	const int length = (int)strcspn(label, "_");
+	uint64_t elements = 1;
+
+	for (const char *at = operands_of(name); *at; at += strcspn(at, " "), at += *at == ' ') {
+		if (strncmp(at, label, (size_t)length) != 0 || at[length] != '=')
+			continue;
+		for (at += length + 1; *at && *at != ' '; at++)
+			elements *= dimension(*at);
+		return elements;
+	}
+	return 0;
+}
+
+static void check_matrices(const struct row *row, const struct flow *flow)
+{
+	bool is_batched = false;
+
+	for (size_t i = 0; i < row->label_count; i++)
+		is_batched |= strcmp(row->labels[i].name, "batch") == 0;
+	for (uint32_t i = 0; i < flow->access_count; i++) {
+		const char *label = flow->accesses[i].label;
+		const uint64_t wanted = elements_for(row->name, label) * sizeof(float) *
+					(is_batched && !strstr(label, "bias") ? BATCH : 1);
+
+		CHECK(wanted, "%s: the documentation's size of %s is not in the table of operands", row->name,
+			label);
+		CHECK(flow->accesses[i].bytes == wanted, "%s: %s has %d bytes, not %d, %s, %s", row->name,
+			label, (int)flow->accesses[i].bytes, (int)wanted, is_right ? "right" : "left",
+			is_transposed ? "transposed" : "as it is");
+	}
+}
+
+/* cuDNN adds to the gradient of weights by the first enumerator of this parameter, and sets it by the second.
+ */
+static void check_gradient(const struct row *row, const struct flow *flow)
+{
+	for (uint32_t i = 0; i < flow->access_count; i++)
+		if (flow->accesses[i].type == PM_VALUE_GRAD)
+			CHECK(flow->accesses[i].mode == (is_right ? FLOW_WRITE : FLOW_KEEP),
+				"%s: %s in mode %d", row->name, flow->accesses[i].label, is_right);
 }
 
 static enum flow_shape shape_for(enum pm_role role)
@@ -245,6 +350,11 @@ static void check_row(const struct row *row)
 		values[i] = value_for(&row->labels[i], i, facts.role);
 	flow = &flow_list(&timeline, &arena)[1];
 	check_flow(row, &facts, flow);
+	if (row->kind == PM_KIND_COMPUTE && strncmp(row->library, "cublas", 6) == 0 &&
+		facts.role != PM_ROLE_TRANSFORM)
+		check_matrices(row, flow);
+	if (strstr(row->parameters, "cudnnWgradMode_t"))
+		check_gradient(row, flow);
 	if (row->kind == PM_KIND_COMPUTE && shape_for(facts.role) != FLOW_OTHER)
 		CHECK(flow->shape == shape_for(facts.role), "%s: shape %d", row->name, flow->shape);
 	work = work_of(&timeline, 1);
@@ -338,8 +448,12 @@ static void check_dictionary(void)
 
 int main(void)
 {
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		check_row(&rows[i]);
+	for (unsigned variant = 0; variant < 4; variant++) {
+		is_right = variant & 1;
+		is_transposed = variant & 2;
+		for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+			check_row(&rows[i]);
+	}
 	check_words();
 	check_foreign_names();
 	check_dictionary();
