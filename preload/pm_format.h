@@ -837,7 +837,7 @@ struct pm_footer {
 	X(INT, "int", "a signed number") \
 	X(BYTES, "bytes", "a size in bytes") \
 	X(TYPE, "type", "an element type, enum pm_type") \
-	X(DIRECTION, "direction", "of a copy: 0 H2H, 1 H2D, 2 D2H, 3 D2D, 4 according to the addresses") \
+	X(DIRECTION, "direction", "of a copy, enum pm_direction") \
 	X(SCALE, "scale", "factor of the result: 0 zero, 1 one, 2 another number, 3 unknown") \
 	X(READS, "reads", "address of data read") \
 	X(WRITES, "writes", "address of data written") \
@@ -849,6 +849,14 @@ struct pm_footer {
 	X(STRING, "string", "number of a string: a path, a kernel's name") \
 	X(GRAPH, "graph", "number of a graph") \
 	X(HANDLE, "handle", "an object of the program's: an event, a kernel's function, an executable graph")
+
+/* Directions of a copy, as the runtime's cudaMemcpyKind has them. */
+#define PM_FORMAT_DIRECTIONS(X) \
+	X(H2H, "H2H", "host to host") \
+	X(H2D, "H2D", "host to device") \
+	X(D2H, "D2H", "device to host") \
+	X(D2D, "D2D", "device to device") \
+	X(DEFAULT, "default", "according to the addresses")
 
 /*
  * Descriptors. n is the number of dimensions that follow; `type` is an enum pm_type; modes and formats are
@@ -919,6 +927,13 @@ enum pm_value {
 #define PM_FIELD(name, word, text) PM_VALUE_##name,
 	PM_FORMAT_VALUES(PM_FIELD)
 #undef PM_FIELD
+};
+
+enum pm_direction {
+#define PM_FIELD(name, word, text) PM_DIRECTION_##name,
+	PM_FORMAT_DIRECTIONS(PM_FIELD)
+#undef PM_FIELD
+	PM_DIRECTION_COUNT
 };
 
 enum pm_descriptor_kind {

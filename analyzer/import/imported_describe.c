@@ -127,7 +127,7 @@ static enum pm_kind event_kind(const struct imported *imported, uint32_t event, 
 static void describe_copy(
 	const struct imported *imported, uint32_t event, struct imported_operation *operation)
 {
-	operation->direction = imported_direction(imported->strings.items[operation->event]);
+	operation->direction = (uint8_t)imported_direction(imported->strings.items[operation->event]);
 	operation->bytes = strtoull(imported->strings.items[imported->events.shape[event]], NULL, 10);
 }
 
@@ -137,7 +137,7 @@ struct imported_operation imported_describe(struct imported_build *build, uint32
 	uint32_t call = imported->events.call[event];
 	struct imported_operation operation = {.call = call == IMPORTED_NONE ? 0 : imported->calls.name[call],
 		.event = imported->events.name[event],
-		.direction = 4,
+		.direction = PM_DIRECTION_DEFAULT,
 		.peer = -1};
 
 	operation.kind = (uint8_t)event_kind(imported, event, imported->strings.items[operation.call]);

@@ -361,7 +361,7 @@ static void add_host_call(
 	struct imported_build *build, const struct imported_item *item, struct imported_lost *lost)
 {
 	const struct imported *imported = build->imported;
-	struct imported_operation operation = {.direction = 4};
+	struct imported_operation operation = {.direction = PM_DIRECTION_DEFAULT};
 	struct timeline_call call = {.begin_ns = item->begin_ns};
 
 	call.interval = (uint32_t)build->timeline->interval_count;

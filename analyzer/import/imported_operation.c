@@ -74,18 +74,29 @@ static struct hook_facts operation_facts(enum pm_kind kind, const char *name)
 	return facts;
 }
 
-uint8_t imported_direction(const char *name)
+enum pm_direction imported_direction(const char *name)
 {
-	static const char *const words[] = {"HtoH", "HtoD", "DtoH", "DtoD"};
-	static const char *const others[] = {"h2h", "h2d", "d2h", "d2d"};
-	static const char *const rocm[] = {"HostToHost", "HostToDevice", "DeviceToHost", "DeviceToDevice"};
+	static const struct {
+		const char *word, *small, *rocm;
+		enum pm_direction direction;
+	} known[] = {{"HtoH", "h2h", "HostToHost", PM_DIRECTION_H2H},
+		{"HtoD", "h2d", "HostToDevice", PM_DIRECTION_H2D},
+		{"DtoH", "d2h", "DeviceToHost", PM_DIRECTION_D2H},
+		{"DtoD", "d2d", "DeviceToDevice", PM_DIRECTION_D2D}};
+	static const struct {
+		const char *word;
+		enum pm_direction direction;
+	} others[] = {{"PtoP", PM_DIRECTION_D2D}, {"AtoD", PM_DIRECTION_D2D}, {"DtoA", PM_DIRECTION_D2D},
+		{"HtoA", PM_DIRECTION_H2D}, {"AtoH", PM_DIRECTION_D2H}}; /* A: an array, P: a peer */
 
-	for (uint8_t i = 0; i < 4; i++)
-		if (strstr(name, words[i]) || strcasestr(name, others[i]) || strcasestr(name, rocm[i]))
-			return i;
-	if (strstr(name, "PtoP") || strstr(name, "AtoD") || strstr(name, "DtoA"))
-		return 3;
-	return strstr(name, "HtoA") ? 1 : strstr(name, "AtoH") ? 2 : 4;
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+		if (strstr(name, known[i].word) || strcasestr(name, known[i].small) ||
+			strcasestr(name, known[i].rocm))
+			return known[i].direction;
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (strstr(name, others[i].word))
+			return others[i].direction;
+	return PM_DIRECTION_DEFAULT;
 }
 
 const char *imported_collective_name(const char *name)

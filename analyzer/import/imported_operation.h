@@ -16,7 +16,7 @@ struct imported_operation {
 	uint8_t kind;          /* enum pm_kind */
 	uint8_t phase, part;   /* as imported_attribute says */
 	bool no_gradients;     /* likewise */
-	uint8_t direction;     /* of a copy, PM_VALUE_DIRECTION */
+	uint8_t direction;     /* of a copy, enum pm_direction */
 	bool pairwise;         /* communication that only two ranks meet at */
 	bool activity;         /* the event itself, not its call */
 	int32_t peer;          /* of communication that only two ranks meet at: the other, in the communicator; -1: not
@@ -56,8 +56,8 @@ uint32_t imported_string(struct imported_dictionary *dictionary, uint32_t string
 /* What a call of the runtime or driver does that put no work on a device that is in the file. */
 enum pm_kind imported_call_kind(const char *name);
 
-/* 0 H2H, 1 H2D, 2 D2H, 3 D2D, 4 unknown: by the name of the copy. */
-uint8_t imported_direction(const char *name);
+/* By the name of the copy; PM_DIRECTION_DEFAULT: it does not say. */
+enum pm_direction imported_direction(const char *name);
 
 /* The NCCL function that the name of a kernel, a collective or a label stands for: "ncclAllReduce"; else the
  * name itself. Lives as long as the name, or for ever. */

@@ -12,10 +12,9 @@
 static bool copies_to_host(const struct timeline *timeline, uint32_t number)
 {
 	const struct timeline_operation *operation = &timeline->operations[number];
-	uint64_t direction;
 
 	return timeline->functions[operation->function].kind == PM_KIND_COPY &&
-	       timeline_value(timeline, operation, "dir", &direction) && direction == 2;
+	       timeline_direction(timeline, operation) == PM_DIRECTION_D2H;
 }
 
 uint64_t iteration_key(const struct worker_model *model, uint32_t number)

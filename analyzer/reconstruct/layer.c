@@ -45,27 +45,25 @@ static bool *recurring(
 }
 
 /*
- * Is there a copy in that direction that writes (from the host: 1) or reads (between devices: 3) here? So a
+ * Is there a copy in that direction that writes (from the host) or reads (within devices) here? So a
  * part of a batch is known by the batch that came before it, and the batch by the parts made of it. What was
  * copied in the set-up alone is of no batch.
  */
 static bool meets_copy(const struct layer_assign *assign, uint32_t operation, const struct flow_access *here,
-	uint64_t wanted)
+	enum pm_direction direction)
 {
 	const struct timeline_process *process = &assign->timeline->processes[assign->worker->process];
 
 	for (uint32_t i = 0; i < process->operation_count; i++) {
 		uint32_t number = process->first_operation + i;
 		const struct flow *flow = &assign->model->flows[number];
-		uint64_t direction = 0;
 
 		if (flow->kind != PM_KIND_COPY || number == operation || !assign->recurs[i] ||
-			!timeline_value(
-				assign->timeline, &assign->timeline->operations[number], "dir", &direction) ||
-			direction != wanted)
+			timeline_direction(assign->timeline, &assign->timeline->operations[number]) !=
+				direction)
 			continue;
 		for (uint32_t j = 0; j < flow->access_count; j++)
-			if (flow_writes(&flow->accesses[j]) == (wanted == 1) &&
+			if (flow_writes(&flow->accesses[j]) == (direction == PM_DIRECTION_H2D) &&
 				flow_meets(here, &flow->accesses[j]))
 				return true;
 	}
@@ -152,38 +150,41 @@ static struct layer_role copy_role(const struct layer_assign *assign, uint32_t o
 	const struct flow_access *source = NULL, *target = NULL;
 	struct layer_role role = {
 		.phase = PHASE_OTHER, .known = true, .reason = {.phase = LAYER_RULE_DIRECTION}};
-	uint64_t direction = 4;
+	enum pm_direction direction;
 
 	if (version_is_copy(flow))
 		return version_role(assign, flow);
-	timeline_value(assign->timeline, &assign->timeline->operations[operation], "dir", &direction);
+	direction = timeline_direction(assign->timeline, &assign->timeline->operations[operation]);
 	for (uint32_t i = 0; i < flow->access_count; i++) {
 		if (flow_writes(&flow->accesses[i]))
 			target = &flow->accesses[i];
 		else
 			source = &flow->accesses[i];
 	}
-	if (direction == 4 && source && target) {
+	if (direction >= PM_DIRECTION_DEFAULT && source && target) {
 		bool from = is_device_address(assign, source), to = is_device_address(assign, target);
 
-		direction = from && to ? 3 : to ? 1 : from ? 2 : 4;
+		direction = from && to ? PM_DIRECTION_D2D
+			    : to       ? PM_DIRECTION_H2D
+			    : from     ? PM_DIRECTION_D2H
+				       : PM_DIRECTION_DEFAULT;
 	}
-	if (direction == 1) {
+	if (direction == PM_DIRECTION_H2D) {
 		/* Not the input: nothing that is computed reads it, as far as that is known. */
 		role.phase = !target || layer_meets_computation(assign, flow) ||
 					     assign->graph.step_count == 0 || launches_graph(assign) ||
 					     launches_unknown(assign) ||
-					     meets_copy(assign, operation, target, 3)
+					     meets_copy(assign, operation, target, PM_DIRECTION_D2D)
 				     ? PHASE_H2D
 				     : PHASE_OTHER;
-	} else if (direction == 3 && source) {
+	} else if (direction == PM_DIRECTION_D2D && source) {
 		struct layer_role exchange = {0};
 
 		if (!told && has_peers(assign))
 			exchange = layer_exchange_role(assign, flow, assign->graph.step_count);
 		if (exchange.part_count)
 			return exchange;
-		role.phase = meets_copy(assign, operation, source, 1) ? PHASE_MD : PHASE_OTHER;
+		role.phase = meets_copy(assign, operation, source, PM_DIRECTION_H2D) ? PHASE_MD : PHASE_OTHER;
 	}
 	return role;
 }

@@ -124,13 +124,11 @@ static bool is_open(const struct layer_assign *assign, uint32_t step)
 	enum pm_kind kind = graph_flow(&assign->graph, step)->kind;
 	const struct timeline_operation *operation =
 		&assign->timeline->operations[assign->graph.steps[step].operation];
-	uint64_t direction = 0, device;
 
 	if (assign->graph.steps[step].update)
 		return false;
 	if (kind == PM_KIND_COPY)
-		return timeline_value(assign->timeline, operation, "dir", &direction) && direction == 3 &&
-		       !timeline_value(assign->timeline, operation, "dst_device", &device);
+		return timeline_copies_within(assign->timeline, operation);
 	return kind == PM_KIND_COMPUTE || kind == PM_KIND_LAUNCH;
 }
 
@@ -148,13 +146,11 @@ static void split_loss(struct layer_assign *assign, uint32_t from, uint32_t to)
 			uint32_t user = graph->users[graph->steps[i].first_user + j];
 			const struct timeline_operation *operation =
 				&assign->timeline->operations[graph->steps[user].operation];
-			uint64_t direction = 0;
 
-			timeline_value(assign->timeline, operation, "dir", &direction);
 			/* Fetched before the backward pass begins, it is a result: the loss, the prediction.
 			 */
-			fetched |=
-				graph_flow(graph, user)->kind == PM_KIND_COPY && direction == 2 && user < to;
+			fetched |= graph_flow(graph, user)->kind == PM_KIND_COPY && user < to &&
+				   timeline_direction(assign->timeline, operation) == PM_DIRECTION_D2H;
 			used_backward |= assign->passes[user] == LAYER_BACKWARD;
 		}
 		/* A kernel of the application's own does not say what it writes: the loss's gradient, most

@@ -95,21 +95,19 @@ static uint32_t find_received(const struct flow_work *work, uint32_t low, uint32
 	return FLOW_NOWHERE;
 }
 
-/* Does a step copy from the host (1), or to it (2)? */
-static bool is_copied(const struct flow_work *work, uint32_t step, uint64_t wanted)
+/* Is a step a copy in that direction? */
+static bool is_copied(const struct flow_work *work, uint32_t step, enum pm_direction direction)
 {
 	const struct timeline *timeline = work->assign->timeline;
-	uint64_t direction;
 
 	return graph_flow(&work->assign->graph, step)->kind == PM_KIND_COPY &&
-	       timeline_value(timeline, &timeline->operations[work->assign->graph.steps[step].operation],
-		       "dir", &direction) &&
-	       direction == wanted;
+	       timeline_direction(timeline,
+		       &timeline->operations[work->assign->graph.steps[step].operation]) == direction;
 }
 
 bool flow_is_fetch(const struct flow_work *work, uint32_t step)
 {
-	return is_copied(work, step, 2);
+	return is_copied(work, step, PM_DIRECTION_D2H);
 }
 
 /* The last step of (low, high) that copies from the host after one that copies to it: the loss and its
@@ -120,8 +118,8 @@ static uint32_t find_returned(const struct flow_work *work, uint32_t low, uint32
 	bool fetched = false;
 
 	for (uint32_t i = low + 1; i < high; i++) {
-		fetched |= is_copied(work, i, 2);
-		if (fetched && is_copied(work, i, 1))
+		fetched |= is_copied(work, i, PM_DIRECTION_D2H);
+		if (fetched && is_copied(work, i, PM_DIRECTION_H2D))
 			returned = i;
 	}
 	return returned;
@@ -130,7 +128,7 @@ static uint32_t find_returned(const struct flow_work *work, uint32_t low, uint32
 /* After copies of results to the host, which are made of forward work. */
 static uint32_t behind_results(const struct flow_work *work, uint32_t step, uint32_t end)
 {
-	while (step < end && is_copied(work, step, 2))
+	while (step < end && is_copied(work, step, PM_DIRECTION_D2H))
 		step++;
 	return step;
 }

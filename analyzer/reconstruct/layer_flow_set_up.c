@@ -24,17 +24,16 @@ static bool is_written(const struct flow *flow, uint64_t *address, uint64_t *byt
 	return false;
 }
 
-/* A copy in one of two directions: where to, and how much. */
-static bool is_copied(const struct flow_work *work, uint32_t call, uint64_t one, uint64_t other,
+/* A copy in that direction: where to, and how much. */
+static bool is_copied(const struct flow_work *work, uint32_t call, enum pm_direction direction,
 	uint64_t *address, uint64_t *bytes)
 {
 	const struct timeline *timeline = work->assign->timeline;
-	uint64_t direction = 0;
 
 	return flow_of(work, call)->kind == PM_KIND_COPY &&
-	       timeline_value(timeline, &timeline->operations[timeline_call(timeline, call).operation], "dir",
-		       &direction) &&
-	       (direction == one || direction == other) && is_written(flow_of(work, call), address, bytes);
+	       timeline_direction(timeline, &timeline->operations[timeline_call(timeline, call).operation]) ==
+		       direction &&
+	       is_written(flow_of(work, call), address, bytes);
 }
 
 /* What another rank sends: its part of a parameter that is divided over them. */
@@ -46,13 +45,15 @@ static bool is_received(const struct flow_work *work, uint32_t call, uint64_t *a
 /* A copy to the device. */
 static bool is_upload(const struct flow_work *work, uint32_t call, uint64_t *address, uint64_t *bytes)
 {
-	return is_copied(work, call, 1, 4, address, bytes);
+	return is_copied(work, call, PM_DIRECTION_H2D, address, bytes) ||
+	       is_copied(work, call, PM_DIRECTION_DEFAULT, address, bytes);
 }
 
 /* A copy to the device, or on it: parameters are put together in one block that way; or from another rank. */
 static bool is_set_up(const struct flow_work *work, uint32_t call, uint64_t *address, uint64_t *bytes)
 {
-	return is_upload(work, call, address, bytes) || is_copied(work, call, 3, 3, address, bytes) ||
+	return is_upload(work, call, address, bytes) ||
+	       is_copied(work, call, PM_DIRECTION_D2D, address, bytes) ||
 	       is_received(work, call, address, bytes);
 }
 

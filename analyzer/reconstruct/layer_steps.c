@@ -27,7 +27,7 @@ bool layer_is_input(const struct layer_assign *assign, const struct flow_access 
 		const struct flow *flow = graph_flow(graph, i);
 		const struct timeline_operation *operation =
 			&assign->timeline->operations[graph->steps[i].operation];
-		uint64_t direction = 0, device;
+		uint64_t device;
 		bool hits = false;
 
 		if (flow->kind != PM_KIND_COPY)
@@ -36,8 +36,8 @@ bool layer_is_input(const struct layer_assign *assign, const struct flow_access 
 			hits |= flow_writes(&flow->accesses[j]) && flow_meets(&flow->accesses[j], access);
 		if (!hits)
 			continue;
-		timeline_value(assign->timeline, operation, "dir", &direction);
-		if (direction == 1 || timeline_value(assign->timeline, operation, "dst_device", &device))
+		if (timeline_direction(assign->timeline, operation) == PM_DIRECTION_H2D ||
+			timeline_value(assign->timeline, operation, "dst_device", &device))
 			return true;
 		for (uint32_t j = 0; j < graph->steps[i].edge_count; j++)
 			if (graph_flow(graph, graph->edges[graph->steps[i].first_edge + j].step)->kind ==

@@ -271,11 +271,11 @@ static enum flow_shape shape_of(
 }
 
 /* Is the access to memory of the host? Its addresses mean nothing here, and may be those of device memory. */
-static bool is_host_side(bool is_copy, uint64_t direction, enum pm_value type)
+static bool is_host_side(bool is_copy, enum pm_direction direction, enum pm_value type)
 {
-	if (!is_copy || direction > 2)
-		return false;
-	return direction == 0 || (type == PM_VALUE_READS) == (direction == 1);
+	return is_copy &&
+	       (direction == PM_DIRECTION_H2H ||
+		       direction == (type == PM_VALUE_READS ? PM_DIRECTION_H2D : PM_DIRECTION_D2H));
 }
 
 /* Are they queries, keys and values, or the gradients of those? */
@@ -325,12 +325,12 @@ static void list_accesses(const struct timeline *timeline, const struct timeline
 	struct flow *flow, struct arena *arena)
 {
 	const struct timeline_function *function = &timeline->functions[operation->function];
-	uint64_t scale = 0, direction = 4, result;
+	const enum pm_direction direction = timeline_direction(timeline, operation);
+	uint64_t scale = 0, result;
 	/* A result beside the operand that beta belongs to: whether it is the same its address says. */
 	const bool apart = timeline_value(timeline, operation, "d_ptr", &result),
 		   in_place = is_in_place(timeline, operation, apart);
 
-	timeline_value(timeline, operation, "dir", &direction);
 	timeline_value(timeline, operation, "beta", &scale);
 	flow->kind = function->kind;
 	flow->accesses = arena_alloc(arena, operation->value_count, sizeof(*flow->accesses));

@@ -26,12 +26,8 @@ static struct place *find_place(const struct places *places, uint32_t process, u
 
 static bool is_device_copy(const struct timeline *timeline, const struct flow *flow, size_t operation)
 {
-	uint64_t direction = 0, device;
-
 	return flow->kind == PM_KIND_COPY && flow->access_count == 2 &&
-	       timeline_value(timeline, &timeline->operations[operation], "dir", &direction) &&
-	       direction == 3 &&
-	       !timeline_value(timeline, &timeline->operations[operation], "dst_device", &device);
+	       timeline_copies_within(timeline, &timeline->operations[operation]);
 }
 
 static const struct flow_access *side(const struct flow *flow, bool written)

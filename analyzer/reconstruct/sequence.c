@@ -13,7 +13,7 @@ struct what {
 	uint32_t class; /* + 1; 0: not met yet */
 	uint8_t marks;
 	bool known, member, framed, given;
-	uint8_t direction; /* 1 from the host, 2 to it, 0: no copy */
+	bool is_input, is_result; /* a copy from the host, and to it */
 };
 
 static uint64_t hash_text(uint64_t hash, const char *text)
@@ -80,7 +80,6 @@ static struct what what_of(const struct worker_model *model, uint32_t number, bo
 	const struct timeline_operation *operation = &timeline->operations[number];
 	enum pm_kind kind = timeline->functions[operation->function].kind;
 	struct what what = {.known = true};
-	uint64_t direction;
 
 	what.member = (model->roles[number].flags & WORKER_CORE) || kind == PM_KIND_COMM;
 	if (what.member) {
@@ -93,9 +92,10 @@ static struct what what_of(const struct worker_model *model, uint32_t number, bo
 				      ? operation->python != TRACE_PYTHON_NONE
 				      : operation->site && strstr(operation->site, ".py:");
 	}
-	if (kind == PM_KIND_COPY && timeline_value(timeline, operation, "dir", &direction) &&
-		(direction == 1 || direction == 2))
-		what.direction = (uint8_t)direction;
+	if (kind == PM_KIND_COPY) {
+		what.is_input = timeline_direction(timeline, operation) == PM_DIRECTION_H2D;
+		what.is_result = timeline_direction(timeline, operation) == PM_DIRECTION_D2H;
+	}
 	return what;
 }
 
@@ -151,8 +151,8 @@ static void list_members(struct build *build)
 		size_t n = sequence->count;
 
 		/* Copies are counted in the sum after the member that they stand in front of. */
-		sums[n + 1].inputs += what->direction == 1;
-		sums[n + 1].results += what->direction == 2;
+		sums[n + 1].inputs += what->is_input;
+		sums[n + 1].results += what->is_result;
 		if (!what->member)
 			continue;
 		sequence->positions[n] = (uint32_t)i;

@@ -263,12 +263,8 @@ static bool writes_state(const struct search *search, size_t operation)
 /* From the device's memory to the same device's. */
 static bool is_copy_within(const struct timeline *timeline, const struct flow *flow, size_t operation)
 {
-	uint64_t direction = 0, device;
-
 	return flow->kind == PM_KIND_COPY &&
-	       timeline_value(timeline, &timeline->operations[operation], "dir", &direction) &&
-	       direction == 3 &&
-	       !timeline_value(timeline, &timeline->operations[operation], "dst_device", &device);
+	       timeline_copies_within(timeline, &timeline->operations[operation]);
 }
 
 static void set_roles(struct worker_model *model, struct search *search)

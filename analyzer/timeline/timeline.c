@@ -133,6 +133,24 @@ bool timeline_value(const struct timeline *timeline, const struct timeline_opera
 	return false;
 }
 
+enum pm_direction timeline_direction(
+	const struct timeline *timeline, const struct timeline_operation *operation)
+{
+	uint64_t direction;
+
+	return timeline_value(timeline, operation, "dir", &direction) && direction < PM_DIRECTION_COUNT
+		       ? (enum pm_direction)direction
+		       : PM_DIRECTION_COUNT;
+}
+
+bool timeline_copies_within(const struct timeline *timeline, const struct timeline_operation *operation)
+{
+	uint64_t device;
+
+	return timeline_direction(timeline, operation) == PM_DIRECTION_D2D &&
+	       !timeline_value(timeline, operation, "dst_device", &device);
+}
+
 const struct timeline_graph *timeline_graph(
 	const struct timeline *timeline, const struct timeline_operation *operation)
 {

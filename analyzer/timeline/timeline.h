@@ -370,6 +370,13 @@ static inline uint32_t timeline_base(const struct timeline *timeline, uint32_t o
 bool timeline_value(const struct timeline *timeline, const struct timeline_operation *operation,
 	const char *label, uint64_t *value);
 
+/* Of a copy; PM_DIRECTION_COUNT where the operation's values do not say. */
+enum pm_direction timeline_direction(
+	const struct timeline *timeline, const struct timeline_operation *operation);
+
+/* Does a copy stay within the memory of one device? */
+bool timeline_copies_within(const struct timeline *timeline, const struct timeline_operation *operation);
+
 /* The graph that a launch refers to, or NULL. */
 const struct timeline_graph *timeline_graph(
 	const struct timeline *timeline, const struct timeline_operation *operation);

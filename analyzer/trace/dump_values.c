@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const direction_names[] = {"H2H", "H2D", "D2H", "D2D", "default"};
 static const char *const scale_names[] = {"zero", "one", "other", "unknown"};
 
 static const char *descriptor_text(struct arena *arena, const struct trace *trace, uint64_t number)
@@ -45,7 +44,7 @@ static const char *value_text(
 	case PM_VALUE_TYPE:
 		return trace_type_name(value);
 	case PM_VALUE_DIRECTION:
-		return value < 5 ? direction_names[value] : "?";
+		return trace_direction_name(value);
 	case PM_VALUE_SCALE:
 		return value < 4 ? scale_names[value] : "?";
 	case PM_VALUE_DESCRIPTOR:

@@ -396,6 +396,7 @@ struct trace_hlo trace_hlo_copy(struct arena *arena, const struct trace_hlo *fro
 const char *trace_kind_name(enum pm_kind kind);
 const char *trace_value_name(enum pm_value value);
 const char *trace_descriptor_name(enum pm_descriptor_kind kind);
+const char *trace_direction_name(uint64_t direction); /* "H2D"; "?" for a number that is none */
 const char *trace_type_name(uint64_t type); /* "f32"; "?" for a number that is no type */
 uint64_t trace_type_bytes(uint64_t type);   /* 0: not known */
 

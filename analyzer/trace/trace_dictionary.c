@@ -23,6 +23,12 @@ static const char *const value_names[] = {"?",
 #undef NAME
 };
 
+static const char *const direction_names[] = {
+#define NAME(name, word, text) word,
+	PM_FORMAT_DIRECTIONS(NAME)
+#undef NAME
+};
+
 static const char *const descriptor_names[] = {"?",
 #define NAME(name, text) #name,
 	PM_FORMAT_DESCRIPTORS(NAME)
@@ -51,6 +57,11 @@ const char *trace_value_name(enum pm_value value)
 const char *trace_descriptor_name(enum pm_descriptor_kind kind)
 {
 	return descriptor_names[(size_t)kind < COUNT(descriptor_names) ? kind : 0];
+}
+
+const char *trace_direction_name(uint64_t direction)
+{
+	return direction < COUNT(direction_names) ? direction_names[direction] : "?";
 }
 
 const char *trace_type_name(uint64_t type)

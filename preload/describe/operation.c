@@ -60,7 +60,8 @@ static void keep_coarse(uint32_t op, const uint64_t *values, unsigned value_coun
 	leave_out_addresses(values, value_count, coarse);
 	for (unsigned i = 0; i < value_count; i++) {
 		coarse[i] = i && labels[i].value == PM_VALUE_HANDLE ? 0 : coarse[i];
-		is_input |= i && labels[i].value == PM_VALUE_DIRECTION && (values[i] == 1 || values[i] == 4);
+		is_input |= i && labels[i].value == PM_VALUE_DIRECTION &&
+			    (values[i] == PM_DIRECTION_H2D || values[i] == PM_DIRECTION_DEFAULT);
 	}
 	hash = pmh_hash_words(PM_ENTRY_OPERATION, coarse, value_count);
 	hash = is_input ? hash | 2 : hash & ~(uint64_t)2;

@@ -13,8 +13,6 @@
 #include "pm_format.h"
 #include "trace/sample.h"
 
-#define PMH_TO_DEVICE 1 /* of a copy: from the host */
-
 uint8_t pmh_touches_sampled(const void *function, void **arguments, void **extra);
 
 /*
@@ -41,7 +39,7 @@ PMH_INLINE uint8_t pmh_table_touches(const void *source, size_t byte_count, int 
 {
 	if (__builtin_expect(!atomic_load_explicit(&pmh_sample_on, memory_order_relaxed), 1) ||
 		!atomic_load_explicit(&pmh_sample_kernels, memory_order_relaxed) ||
-		direction != PMH_TO_DEVICE || byte_count > PM_TOUCH_WORDS * sizeof(uint64_t))
+		direction != PM_DIRECTION_H2D || byte_count > PM_TOUCH_WORDS * sizeof(uint64_t))
 		return 0;
 	return pmh_table_sampled(source, byte_count);
 }

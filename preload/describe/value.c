@@ -153,12 +153,14 @@ const CUlaunchConfig *pmh_driver_config(const CUlaunchConfig *config)
 	return config ? config : &none;
 }
 
-/* From and to, as PM_VALUE_DIRECTION counts them; unified memory may be anywhere. */
-static uint64_t direction(CUmemorytype from, CUmemorytype to)
+/* Unified memory may be anywhere. */
+static enum pm_direction direction(CUmemorytype from, CUmemorytype to)
 {
 	if (from == CU_MEMORYTYPE_UNIFIED || to == CU_MEMORYTYPE_UNIFIED)
-		return 4;
-	return (from == CU_MEMORYTYPE_HOST ? 0u : 2u) + (to == CU_MEMORYTYPE_HOST ? 0u : 1u);
+		return PM_DIRECTION_DEFAULT;
+	if (from == CU_MEMORYTYPE_HOST)
+		return to == CU_MEMORYTYPE_HOST ? PM_DIRECTION_H2H : PM_DIRECTION_H2D;
+	return to == CU_MEMORYTYPE_HOST ? PM_DIRECTION_D2H : PM_DIRECTION_D2D;
 }
 
 uint64_t pmh_driver_2d_bytes(const CUDA_MEMCPY2D *p)
@@ -168,7 +170,7 @@ uint64_t pmh_driver_2d_bytes(const CUDA_MEMCPY2D *p)
 
 uint64_t pmh_driver_2d_direction(const CUDA_MEMCPY2D *p)
 {
-	return p ? direction(p->srcMemoryType, p->dstMemoryType) : 4;
+	return p ? direction(p->srcMemoryType, p->dstMemoryType) : PM_DIRECTION_DEFAULT;
 }
 
 uint64_t pmh_driver_3d_bytes(const CUDA_MEMCPY3D *p)
@@ -178,7 +180,7 @@ uint64_t pmh_driver_3d_bytes(const CUDA_MEMCPY3D *p)
 
 uint64_t pmh_driver_3d_direction(const CUDA_MEMCPY3D *p)
 {
-	return p ? direction(p->srcMemoryType, p->dstMemoryType) : 4;
+	return p ? direction(p->srcMemoryType, p->dstMemoryType) : PM_DIRECTION_DEFAULT;
 }
 
 uint64_t pmh_driver_3d_peer_bytes(const CUDA_MEMCPY3D_PEER *p)

@@ -23,7 +23,6 @@ struct gatherer {
 	size_t worker;
 };
 
-static const char *const directions[] = {"H2H", "H2D", "D2H", "D2D", "default"};
 static const char *const scales[] = {"0", "1", "x", "?"};
 
 static const char *descriptor_text(struct arena *arena, const struct timeline *timeline, uint64_t number)
@@ -61,7 +60,7 @@ static const char *value_text(
 	case PM_VALUE_TYPE:
 		return trace_type_name(value);
 	case PM_VALUE_DIRECTION:
-		return value < 5 ? directions[value] : "?";
+		return trace_direction_name(value);
 	case PM_VALUE_SCALE:
 		return value < 4 ? scales[value] : "?";
 	case PM_VALUE_DESCRIPTOR:

@@ -125,11 +125,9 @@ bool work_adds(const struct work_source *source)
 static struct work copied(const struct work_source *source)
 {
 	struct work work = {.kind = WORK_COPY, .known = true, .bytes = work_size(source, "bytes")};
-	uint64_t direction = 4;
 
-	timeline_value(source->timeline, source->operation, "dir", &direction);
-	work.link = direction != 3;
-	if (direction == 3)
+	work.link = timeline_direction(source->timeline, source->operation) != PM_DIRECTION_D2D;
+	if (!work.link)
 		work.bytes *= 2;
 	return work;
 }

@@ -99,17 +99,20 @@ static enum pm_kind kind_of(const struct kineto *kineto, uint32_t call)
 
 static const char *copy_name(const struct kineto *kineto, uint32_t call)
 {
-	static const char *const names[] = {
-		"Memcpy HtoH", "Memcpy HtoD", "Memcpy DtoH", "Memcpy DtoD", "Memcpy"};
+	static const char *const names[PM_DIRECTION_COUNT + 1] = {[PM_DIRECTION_H2H] = "Memcpy HtoH",
+		[PM_DIRECTION_H2D] = "Memcpy HtoD",
+		[PM_DIRECTION_D2H] = "Memcpy DtoH",
+		[PM_DIRECTION_D2D] = "Memcpy DtoD",
+		[PM_DIRECTION_DEFAULT] = "Memcpy",
+		[PM_DIRECTION_COUNT] = "Memcpy"};
 	const struct timeline_operation *operation =
 		&kineto->timeline->operations[timeline_call(kineto->timeline, call).operation];
 	const struct export_label *label = &kineto->labels[call - kineto->process->first_call];
-	uint64_t direction = 4;
+	const enum pm_direction direction = timeline_direction(kineto->timeline, operation);
 
-	timeline_value(kineto->timeline, operation, "dir", &direction);
-	if (direction >= 4 && label->layers && label->role->phase == PHASE_H2D)
-		direction = 1;
-	return names[direction < 4 ? direction : 4];
+	if (direction >= PM_DIRECTION_DEFAULT && label->layers && label->role->phase == PHASE_H2D)
+		return names[PM_DIRECTION_H2D];
+	return names[direction];
 }
 
 struct work_class {

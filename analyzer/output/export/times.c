@@ -10,6 +10,7 @@
 #include "base/statistics.h"
 #include "export.h"
 #include "timeline/collective.h"
+#include "trace/trace.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -63,7 +64,6 @@ static const char *kernel_text(
 /* Kernels of the program's own, copies and sets: each activity by itself. */
 static void add_activities(struct times_rows *rows, struct arena *arena)
 {
-	static const char *const directions[] = {"", "H2D", "D2H", "D2D"};
 	const struct timeline *timeline = rows->timeline;
 
 	for (size_t i = 0; i < timeline->interval_count; i++) {
@@ -71,7 +71,7 @@ static void add_activities(struct times_rows *rows, struct arena *arena)
 		const struct timeline_operation *operation = &timeline->operations[interval->operation];
 		const char *function = timeline->functions[operation->function].name, *text = NULL;
 		uint64_t bytes = value_of(timeline, operation, "bytes");
-		uint64_t direction = value_of(timeline, operation, "dir");
+		const enum pm_direction direction = timeline_direction(timeline, operation);
 
 		if (strcmp(timeline->functions[operation->function].library, "cupti") != 0)
 			continue;
@@ -79,8 +79,9 @@ static void add_activities(struct times_rows *rows, struct arena *arena)
 			text = kernel_text(timeline, operation, arena);
 		else if (strcmp(function, "memset") == 0)
 			text = arena_format(arena, "set\t-\t%" PRIu64, bytes);
-		else if (strcmp(function, "memcpy") == 0 && direction > 0 && direction < 4)
-			text = arena_format(arena, "copy\t%s\t%" PRIu64, directions[direction], bytes);
+		else if (strcmp(function, "memcpy") == 0 && times_has_device(direction))
+			text = arena_format(
+				arena, "copy\t%s\t%" PRIu64, trace_direction_name(direction), bytes);
 		if (text)
 			times_add(rows, text, (double)(interval->end_ns - interval->begin_ns));
 	}

@@ -21,6 +21,13 @@ struct times_rows {
 	struct arena arena;
 };
 
+/* Is a copy one that a device makes? The host makes those of its own memory. */
+static inline bool times_has_device(enum pm_direction direction)
+{
+	return direction == PM_DIRECTION_H2D || direction == PM_DIRECTION_D2H ||
+	       direction == PM_DIRECTION_D2D;
+}
+
 /* One more duration of the operation that the text stands for; it is copied. */
 void times_add(struct times_rows *rows, const char *text, double duration_ns);
 

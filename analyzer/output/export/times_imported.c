@@ -10,6 +10,7 @@
 #include "import/imported.h"
 #include "import/imported_keyword.h"
 #include "import/imported_operation.h"
+#include "trace/trace.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -224,11 +225,10 @@ static bool of_library(const char *name)
 
 static const char *text_of(const struct imported *imported, size_t event, struct arena *arena)
 {
-	static const char *const directions[] = {"", "H2D", "D2H", "D2D"};
 	const struct imported_events *events = &imported->events;
 	const char *name = imported->strings.items[events->name[event]];
 	const char *shape = imported->strings.items[events->shape[event]];
-	uint8_t direction;
+	enum pm_direction direction;
 
 	if (!*shape || strpbrk(name, "\t\n"))
 		return NULL;
@@ -237,8 +237,8 @@ static const char *text_of(const struct imported *imported, size_t event, struct
 		return arena_format(arena, "kernel\t%s\t%s", name, shape);
 	case IMPORTED_COPY:
 		direction = imported_direction(name);
-		return direction > 0 && direction < 4
-			       ? arena_format(arena, "copy\t%s\t%s", directions[direction], shape)
+		return times_has_device(direction)
+			       ? arena_format(arena, "copy\t%s\t%s", trace_direction_name(direction), shape)
 			       : NULL;
 	case IMPORTED_SET:
 		return arena_format(arena, "set\t-\t%s", shape);
