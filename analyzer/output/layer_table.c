@@ -6,12 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const enum phase_layer_column columns_of_time[] = {
-	PHASE_LAYER_FORWARD, PHASE_LAYER_BACKWARD, PHASE_LAYER_COMMUNICATION, PHASE_LAYER_UPDATE};
-static const char *const column_keys[] = {"forward", "backward", "communication", "update"};
-static const char *const column_titles[] = {"t_f", "t_b", "t_c", "t_u"};
-static const enum phase column_phases[] = {PHASE_FORWARD, PHASE_BACKWARD, PHASE_COMMUNICATION, PHASE_UPDATE};
-
 struct columns {
 	bool again;   /* some layers go forward again */
 	bool waiting; /* ranks wait for each other in exchanges, as far as is known */
@@ -77,8 +71,9 @@ static void add_columns(
 	columns->activation = print_column(table, "activation", "act", PRINT_WORD);
 	columns->parameters = print_column(table, "parameters", "params", PRINT_COUNT);
 	for (int i = 0; i < 4; i++) {
-		columns->times[i] = print_column(table, column_keys[i], column_titles[i], PRINT_TIME);
-		table->columns[columns->times[i]].swatch = phase_keys[column_phases[i]];
+		columns->times[i] = print_column(
+			table, phase_keys[phase_of_column[i]], phase_symbols[phase_of_column[i]], PRINT_TIME);
+		table->columns[columns->times[i]].swatch = phase_keys[phase_of_column[i]];
 	}
 	if (columns->again)
 		columns->recompute = print_column(table, "recompute", "t_r", PRINT_TIME);
@@ -86,8 +81,9 @@ static void add_columns(
 	columns->share = print_column(table, "share", "share", PRINT_SHARE);
 	table->columns[columns->share].bar = "";
 	for (int i = 0; i < 4; i++)
-		columns->deviations[i] = print_column(
-			table, arena_format(table->arena, "%s_sd", column_keys[i]), NULL, PRINT_TIME);
+		columns->deviations[i] = print_column(table,
+			arena_format(table->arena, "%s_sd", phase_keys[phase_of_column[i]]), NULL,
+			PRINT_TIME);
 	columns->flops = print_column(table, "flops", NULL, PRINT_COUNT);
 	columns->site = print_column(table, "site", NULL, PRINT_WORD);
 }
@@ -97,7 +93,7 @@ double layer_time(const struct analysis_worker *workers, size_t count, const cha
 	double sum_ns = 0;
 
 	for (int i = 0; i < 4; i++)
-		sum_ns += analysis_layer(workers, count, name, columns_of_time[i]).mean;
+		sum_ns += analysis_layer(workers, count, name, (enum phase_layer_column)i).mean;
 	return sum_ns;
 }
 
@@ -126,9 +122,9 @@ static void add_piece(struct print_table *table, size_t column, int i, double fr
 		(struct print_piece){
 			.start = from_ns,
 			.end = from_ns + ns,
-			.kind = phase_keys[column_phases[i]],
-			.tip = arena_format(
-				table->arena, "%s: %s", column_titles[i], print_time(table->arena, ns)),
+			.kind = phase_keys[phase_of_column[i]],
+			.tip = arena_format(table->arena, "%s: %s", phase_symbols[phase_of_column[i]],
+				print_time(table->arena, ns)),
 		});
 }
 
@@ -156,9 +152,9 @@ static void add_layer(struct print_table *table, const struct columns *columns,
 		print_number(table, columns->parameters, (double)layer->parameter_count);
 	for (int i = 0; i < 4; i++) {
 		struct analysis_statistics statistics =
-			analysis_layer(workers, count, layer->name, columns_of_time[i]);
+			analysis_layer(workers, count, layer->name, (enum phase_layer_column)i);
 
-		if (is_unknown(workers, count, layer, (int)columns_of_time[i], statistics.mean))
+		if (is_unknown(workers, count, layer, i, statistics.mean))
 			continue;
 		print_number(table, columns->times[i], statistics.mean);
 		print_number(table, columns->deviations[i], statistics.deviation);
@@ -182,9 +178,9 @@ static double add_total(struct print_table *table, const struct columns *columns
 		parameters += layers->items[l].partly_sized ? NAN : (double)layers->items[l].parameter_count;
 		wait_ns += analysis_layer(workers, count, layers->items[l].name, PHASE_LAYER_WAIT).mean;
 		for (int i = 0; i < 4; i++)
-			sums_ns[i] +=
-				analysis_layer(workers, count, layers->items[l].name, columns_of_time[i])
-					.mean;
+			sums_ns[i] += analysis_layer(
+				workers, count, layers->items[l].name, (enum phase_layer_column)i)
+					      .mean;
 	}
 	for (int i = 0; i < 4; i++)
 		total_ns += sums_ns[i];

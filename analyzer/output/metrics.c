@@ -59,7 +59,7 @@ static void times_of(const struct writer *w, const char *name, const char *help,
 static void phases(const struct writer *w)
 {
 	static const char *const more[PHASE_COUNT] = {
-#define PHASE_ITEM(name, key, symbol, title, text) ",phase=\"" key "\"",
+#define PHASE_ITEM(name, key, symbol, title, text, does, term, colour) ",phase=\"" key "\"",
 		PHASE_LIST(PHASE_ITEM)
 #undef PHASE_ITEM
 	};

@@ -45,19 +45,7 @@ bool report_has_phase(const struct run *runs, size_t run_count, enum phase phase
  * that some run has. */
 static void phases_table(struct run *runs, size_t run_count, struct print_table *table, enum print_form form)
 {
-	static const struct {
-		enum phase phase;
-		const char *key, *title;
-	} shown[] = {
-		{PHASE_IO, "t_io", "io"},
-		{PHASE_H2D, "t_h2d", "h2d"},
-		{PHASE_MD, "t_md", "md"},
-		{PHASE_FORWARD, "t_f", "f"},
-		{PHASE_BACKWARD, "t_b", "b"},
-		{PHASE_COMMUNICATION, "t_c", "c"},
-		{PHASE_UPDATE, "t_u", "u"},
-	};
-	enum { SHOWN = sizeof(shown) / sizeof(*shown) };
+	enum { SHOWN = PHASE_UPDATE + 1 };
 	size_t label = print_column(table, "run", "run", PRINT_WORD);
 	size_t program = print_column(table, "program", NULL, PRINT_WORD);
 	size_t gpus = print_column(table, "gpus", form == PRINT_HTML ? "GPUs" : "N_g", PRINT_COUNT);
@@ -65,16 +53,16 @@ static void phases_table(struct run *runs, size_t run_count, struct print_table 
 
 	for (int i = 0; i < SHOWN; i++) {
 		const bool page = form == PRINT_HTML;
-		const char *title = page ? shown[i].key : shown[i].title;
+		const char *title = phase_symbols[i] + (page ? 0 : strlen("t_"));
 
-		if (page && !report_has_phase(runs, run_count, shown[i].phase))
+		if (page && !report_has_phase(runs, run_count, (enum phase)i))
 			title = NULL;
-		columns[i] = print_column(table, shown[i].key, title, PRINT_TIME);
-		table->columns[columns[i]].swatch = phase_keys[shown[i].phase];
+		columns[i] = print_column(table, phase_symbols[i], title, PRINT_TIME);
+		table->columns[columns[i]].swatch = phase_keys[i];
 		deviations[i] = print_column(
-			table, arena_format(table->arena, "%s_sd", shown[i].key), NULL, PRINT_TIME);
+			table, arena_format(table->arena, "%s_sd", phase_symbols[i]), NULL, PRINT_TIME);
 		busy[i] = print_column(
-			table, arena_format(table->arena, "%s_busy", shown[i].key), NULL, PRINT_TIME);
+			table, arena_format(table->arena, "%s_busy", phase_symbols[i]), NULL, PRINT_TIME);
 	}
 	other = print_column(table, "other", form == PRINT_HTML ? "other, idle" : "other", PRINT_TIME);
 	iteration = print_column(table, "t_iter", "t_iter", PRINT_TIME);
@@ -92,15 +80,15 @@ static void phases_table(struct run *runs, size_t run_count, struct print_table 
 		print_number(table, gpus, (double)count);
 		for (int i = 0; i < SHOWN; i++) {
 			struct analysis_statistics statistics =
-				analysis_phase(workers, count, shown[i].phase, ANALYSIS_EXCLUSIVE);
+				analysis_phase(workers, count, (enum phase)i, ANALYSIS_EXCLUSIVE);
 
 			rest -= statistics.mean;
-			if (!analysis_phase_known(analysis, shown[i].phase))
+			if (!analysis_phase_known(analysis, (enum phase)i))
 				continue;
 			print_number(table, columns[i], statistics.mean);
 			print_number(table, deviations[i], statistics.deviation);
 			print_number(table, busy[i],
-				analysis_phase(workers, count, shown[i].phase, ANALYSIS_BUSY).mean);
+				analysis_phase(workers, count, (enum phase)i, ANALYSIS_BUSY).mean);
 		}
 		print_number(table, other, rest);
 		print_number(table, iteration, all.mean);

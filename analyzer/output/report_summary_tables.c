@@ -141,9 +141,6 @@ static struct layer_sum sum_layer(const struct summaries *job, uint32_t stage, c
 	return sum;
 }
 
-static const char *const time_keys[4] = {"forward", "backward", "communication", "update"};
-static const char *const time_titles[4] = {"t_f", "t_b", "t_c", "t_u"};
-
 struct layer_columns {
 	size_t stage, layer, kind, sizes, input, activation, parameters, times[4], deviations[4], share,
 		imbalance, slowest;
@@ -209,13 +206,15 @@ void report_summary_layers(struct summaries *job, struct print_table *table)
 	columns.activation = print_column(table, "activation", NULL, PRINT_WORD);
 	columns.parameters = print_column(table, "parameters", NULL, PRINT_COUNT);
 	for (int c = 0; c < 4; c++)
-		columns.times[c] = print_column(table, time_keys[c], time_titles[c], PRINT_TIME);
+		columns.times[c] = print_column(
+			table, phase_keys[phase_of_column[c]], phase_symbols[phase_of_column[c]], PRINT_TIME);
 	columns.share = print_column(table, "share", "share", PRINT_SHARE);
 	columns.imbalance = print_column(table, "lif", "LIF", PRINT_REAL);
 	columns.slowest = print_column(table, "slowest", "slowest", PRINT_WORD);
 	for (int c = 0; c < 4; c++)
-		columns.deviations[c] = print_column(
-			table, arena_format(table->arena, "%s_sd", time_keys[c]), NULL, PRINT_TIME);
+		columns.deviations[c] = print_column(table,
+			arena_format(table->arena, "%s_sd", phase_keys[phase_of_column[c]]), NULL,
+			PRINT_TIME);
 	sums = mem_alloc(job->stage_count, sizeof(*sums));
 	for (uint32_t s = 0; s < job->stage_count; s++)
 		sums[s] = stage_sums(job, s, &total_ns);

@@ -425,8 +425,8 @@ static void find_busy(struct work *work, const struct iteration *item, const int
 		const struct layer_role *role = work->roles[i];
 
 		add_call(work, &by_phase[role->phase], call, 0);
-		if (role->phase == PHASE_FORWARD || role->phase == PHASE_BACKWARD ||
-			role->phase == PHASE_UPDATE || (role->phase == PHASE_GRAPH && !role->exchanges))
+		if (phase_facts[role->phase].does == PHASE_DOES_COMPUTING &&
+			!(role->phase == PHASE_GRAPH && role->exchanges))
 			add_call(work, compute, call, 0);
 		/* Calls of a group wait once. */
 		if (wait_ns && role->phase == PHASE_COMMUNICATION &&

@@ -1,34 +1,63 @@
-/* The phases of an iteration, in one list (for programs, as the equations have it, for people, in words), and
- * the columns of a layer's time. */
+/*
+ * The phases of an iteration, in one list, whose order is that of tables: name for programs, as the equations
+ * have it, for people, in words; what the device does, the phase's part in equation (3.3), and the colour in
+ * pages, in CSS. And the columns of a layer's time.
+ */
 #ifndef TIMELINE_PHASE_NAME_H
 #define TIMELINE_PHASE_NAME_H
 
 #define PHASE_LIST(X) \
-	X(IO, "io", "t_io", "input", "reading input from files") \
-	X(H2D, "h2d", "t_h2d", "host to device", "copying input to the device") \
-	X(MD, "md", "t_md", "batch split", "splitting the batch") \
-	X(FORWARD, "forward", "t_f", "forward", "forward pass") \
-	X(BACKWARD, "backward", "t_b", "backward", "backward pass") \
-	X(COMMUNICATION, "communication", "t_c", "communication", "exchanging gradients and activations") \
-	X(UPDATE, "update", "t_u", "update", "updating the model") \
-	X(GRAPH, "graph", "t_graph", "graph", "captured graphs of several phases, timed as a whole") \
-	X(OTHER, "other", "other", "other", "other work") \
+	X(IO, "io", "t_io", "input", "reading input from files", INPUT, SUM, "var(--k3)") \
+	X(H2D, "h2d", "t_h2d", "host to device", "copying input to the device", INPUT, SUM, "var(--k5)") \
+	X(MD, "md", "t_md", "batch split", "splitting the batch", INPUT, SUM, "#b8a800") \
+	X(FORWARD, "forward", "t_f", "forward", "forward pass", COMPUTING, LONGEST, "var(--k0)") \
+	X(BACKWARD, "backward", "t_b", "backward", "backward pass", COMPUTING, LONGEST, "var(--k4)") \
+	X(COMMUNICATION, "communication", "t_c", "communication", "exchanging gradients and activations", \
+		EXCHANGING, LONGEST, "var(--k1)") \
+	X(UPDATE, "update", "t_u", "update", "updating the model", COMPUTING, SUM, "var(--k2)") \
+	X(GRAPH, "graph", "t_graph", "graph", "captured graphs of several phases, timed as a whole", \
+		COMPUTING, LONGEST, "var(--k6)") \
+	X(OTHER, "other", "other", "other", "other work", OTHER, NOT, "var(--k7)") \
 	X(IDLE_LAUNCH, "idle_launch", "idle: host", "idle: host", \
-		"the device waits for the host to launch work") \
+		"the device waits for the host to launch work", IDLE, NOT, "var(--grey)") \
 	X(IDLE_QUEUE, "idle_queue", "idle: queue", "idle: queue", \
-		"work is enqueued and has not started: latency, or it waits for other work") \
+		"work is enqueued and has not started: latency, or it waits for other work", IDLE, NOT, \
+		"var(--grey)") \
 	X(IDLE_SYNC, "idle_sync", "idle: sync", "idle: sync", \
-		"the host waits in a synchronization, the device has no work") \
-	X(IDLE_UNKNOWN, "idle_unknown", "idle: unknown", "idle: unknown", "unknown cause")
+		"the host waits in a synchronization, the device has no work", IDLE, NOT, "var(--grey)") \
+	X(IDLE_UNKNOWN, "idle_unknown", "idle: unknown", "idle: unknown", "unknown cause", IDLE, NOT, \
+		"var(--grey)")
 
 enum phase {
-#define PHASE_ITEM(name, key, symbol, title, text) PHASE_##name,
+#define PHASE_ITEM(name, key, symbol, title, text, does, term, colour) PHASE_##name,
 	PHASE_LIST(PHASE_ITEM)
 #undef PHASE_ITEM
 		PHASE_COUNT,
 };
 
 #define PHASE_WORK_COUNT PHASE_IDLE_LAUNCH /* the phases before it are work */
+
+enum phase_does {
+	PHASE_DOES_INPUT,
+	PHASE_DOES_COMPUTING,
+	PHASE_DOES_EXCHANGING,
+	PHASE_DOES_OTHER,
+	PHASE_DOES_IDLE,
+};
+
+/* t_io + t_h2d + t_md + max(t_f + t_b + t_c) + t_u: a graph counts with what it is of for the most part. */
+enum phase_term {
+	PHASE_TERM_SUM,
+	PHASE_TERM_LONGEST, /* of the sums of these the longest of all ranks counts */
+	PHASE_TERM_NOT,
+};
+
+struct phase_facts {
+	const char *text, *colour;
+	enum phase_does does;
+	enum phase_term term;
+};
+extern const struct phase_facts phase_facts[PHASE_COUNT];
 
 /* "h2d", "t_h2d", "host to device". */
 extern const char *const phase_keys[PHASE_COUNT];
@@ -45,5 +74,9 @@ enum phase_layer_column {
 	PHASE_LAYER_WAIT,      /* in exchanges, for the last rank: no part of communication */
 	PHASE_LAYER_COLUMNS,
 };
+
+#define PHASE_LAYER_PHASES \
+	(PHASE_LAYER_UPDATE + 1) /* the columns up to it are times of phases of their own: */
+extern const enum phase phase_of_column[PHASE_LAYER_PHASES];
 
 #endif

@@ -156,7 +156,7 @@ static void check_call(const char *name, const struct analysis *analysis,
 	int number)
 {
 	static const char *const phases[] = {
-#define ITEM(symbol, key, short_name, title, text) key,
+#define ITEM(name, key, symbol, title, text, does, term, colour) key,
 		PHASE_LIST(ITEM)
 #undef ITEM
 	};

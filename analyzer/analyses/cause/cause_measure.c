@@ -183,8 +183,7 @@ struct idleness {
 static void follow_call(struct idleness *idle, const struct timeline *timeline,
 	const struct timeline_call *call, enum phase phase)
 {
-	bool computes = phase == PHASE_FORWARD || phase == PHASE_BACKWARD || phase == PHASE_UPDATE ||
-			phase == PHASE_GRAPH;
+	const bool computes = phase_facts[phase].does == PHASE_DOES_COMPUTING;
 	int64_t begin_ns, end_ns = timeline_call_end(timeline, call);
 
 	if (call->interval_count == 0 && (call->flags & (TIMELINE_FLAG_REPLAYED | TIMELINE_FLAG_UNTIMED)))

@@ -309,21 +309,20 @@ const char *summaries_title(struct summaries *job, uint32_t stage, const struct 
 
 double summaries_equation(const struct summaries *job)
 {
-	static const enum phase longest_of[] = {
-		PHASE_FORWARD, PHASE_BACKWARD, PHASE_COMMUNICATION, PHASE_GRAPH};
-	static const enum phase others[] = {PHASE_IO, PHASE_H2D, PHASE_MD, PHASE_UPDATE};
 	double longest = 0;
 
 	for (size_t i = 0; i < job->worker_count; i++) {
 		double sum = 0;
 
-		for (size_t p = 0; p < sizeof(longest_of) / sizeof(*longest_of); p++)
-			sum += job->workers[i].figures->busy[longest_of[p]].mean;
+		for (int p = 0; p < PHASE_WORK_COUNT; p++)
+			if (phase_facts[p].term == PHASE_TERM_LONGEST)
+				sum += job->workers[i].figures->busy[p].mean;
 		if (sum > longest)
 			longest = sum;
 	}
-	for (size_t p = 0; p < sizeof(others) / sizeof(*others); p++)
-		longest += summaries_pool(job->workers, job->worker_count, SUMMARIES_BUSY(others[p])).mean;
+	for (int p = 0; p < PHASE_WORK_COUNT; p++)
+		if (phase_facts[p].term == PHASE_TERM_SUM)
+			longest += summaries_pool(job->workers, job->worker_count, SUMMARIES_BUSY(p)).mean;
 	return longest;
 }
 

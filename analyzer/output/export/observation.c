@@ -69,7 +69,7 @@ const char *export_observation_names(void)
 		KIND_LIST(KIND_ITEM)
 #undef KIND_ITEM
 			"iterations,iteration_ms"
-#define PHASE_ITEM(name, key, symbol, title, text) "," key "_ms"
+#define PHASE_ITEM(name, key, symbol, title, text, does, term, colour) "," key "_ms"
 		PHASE_LIST(PHASE_ITEM)
 #undef PHASE_ITEM
 			",communication_exposed_ms,communication_wait_ms";

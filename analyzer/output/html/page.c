@@ -6,11 +6,9 @@
 #include <math.h>
 #include <string.h>
 
-/* The phases' colours; idle causes are grey with a pattern. */
+/* Colours beside those of phases, and those of phases that are others in the dark. */
 static const char style[] =
-	":root{--grey:#c3c6cd;--mark:#83868f;--forward:var(--k0);--backward:var(--k4);"
-	"--communication:var(--k1);--update:var(--k2);--h2d:var(--k5);--io:var(--k3);--md:#b8a800;"
-	"--graph:var(--k6);--other:var(--k7);--c3:#6aa5d0;--c2:#c3dcec;--m:#eceef1;--plain:#8d9bb0;--blocked:#c98a9b;--call:var(--mark);--range:var(--plain);--w2:#fbd3b8;"
+	":root{--grey:#c3c6cd;--mark:#83868f;--c3:#6aa5d0;--c2:#c3dcec;--m:#eceef1;--plain:#8d9bb0;--blocked:#c98a9b;--call:var(--mark);--range:var(--plain);--w2:#fbd3b8;"
 	"--w3:#ee8f62}\n"
 	"@media (prefers-color-scheme:dark){:root{--grey:#4a4e58;--mark:#878c98;--md:#d8ca3c;"
 	"--c3:#34699c;--c2:#24405c;--m:#2b2e35;--plain:#6f7d93;--blocked:#8f5a68;--w2:#5c3a28;--w3:#a1552f}}\n"
@@ -43,8 +41,6 @@ static const char style[] =
 	"@media (max-width:900px){th,td{padding:2px 4px}table.list{font-size:12px}}\n"
 	"@media print{.toc{display:none}table{font-size:8pt}.scroll{overflow:visible}th,"
 	"td{padding:1px 3px}.dim,.legend{break-after:avoid}}\n";
-
-_Static_assert(PHASE_WORK_COUNT == 9, "each phase of work has its colour: what has none would be black");
 
 /* Patterns of idle causes; and of waiting, in the colour of communication. */
 static const char patterns[] =
@@ -80,13 +76,7 @@ const char *html_phase_title(int phase)
 
 const char *html_phase_text(enum phase phase)
 {
-	static const char *const texts[] = {
-#define ITEM(name, key, symbol, title, text) text,
-		PHASE_LIST(ITEM)
-#undef ITEM
-	};
-
-	return texts[phase];
+	return phase_facts[phase].text;
 }
 
 static bool has_pattern(int phase)
@@ -97,8 +87,11 @@ static bool has_pattern(int phase)
 
 void html_page_begin(struct html_page *page, const char *title)
 {
-	const char *phases = "";
+	const char *phases = "", *colours = ":root{";
 
+	for (int phase = 0; phase < PHASE_WORK_COUNT; phase++)
+		colours = arena_format(&page->arena, "%s%s--%s:%s", colours, phase ? ";" : "",
+			phase_keys[phase], phase_facts[phase].colour);
 	for (int phase = 0; phase < HTML_KINDS; phase++) {
 		const char *key = html_phase_key(phase);
 
@@ -106,7 +99,8 @@ void html_page_begin(struct html_page *page, const char *title)
 			has_pattern(phase) ? "%s.%s{fill:url(#%s)}" : "%s.%s{fill:var(--%s)}", phases, key,
 			phase == PHASE_IDLE_UNKNOWN ? "line" : key);
 	}
-	html_begin(title, (const char *const[]){plot_svg_style, style, phases, "\n", NULL}, page->out);
+	html_begin(title, (const char *const[]){plot_svg_style, colours, "}\n", style, phases, "\n", NULL},
+		page->out);
 	fputs(patterns, page->out);
 }
 
