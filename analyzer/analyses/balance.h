@@ -6,9 +6,7 @@
 #define ANALYSES_BALANCE_H
 
 #include "reconstruct/analysis.h"
-
-/* Part of a collective's time: who is last by less is not waited for, somebody is always last. */
-#define BALANCE_WAITED 0.01
+#include "timeline/thresholds.h"
 
 /* (3.8) of one thing that each worker spends time on; times are NaN where the traces cannot tell. */
 struct balance_item {

@@ -1,6 +1,7 @@
 /* Communication by NCCL Inspector's logs: see comm_inspector.h. */
 #include "comm_inspector.h"
 #include "base/memory.h"
+#include "timeline/thresholds.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -44,8 +45,6 @@ struct sums {
 	size_t matched;
 	size_t *last_counts;
 };
-
-#define WAITED 0.01 /* of the longest: below it nobody is the last to arrive */
 
 static struct comm_rank *rank_of(const struct sums *sums, int32_t rank)
 {
@@ -93,7 +92,7 @@ static void add_unit(struct sums *sums, const struct inspector_call *calls, size
 	}
 	sums->row->count++;
 	sums->matched += matched;
-	if (!matched || most_ns - least_ns < WAITED * most_ns)
+	if (!matched || most_ns - least_ns < BALANCE_WAITED * most_ns)
 		return;
 	sums->row->waited_count++;
 	sums->last_counts[last]++;

@@ -3,11 +3,10 @@
 #include "host_calls.h"
 #include "host_place.h"
 #include "kernels.h"
+#include "timeline/thresholds.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define BLOCKED_NS 100000 /* a call that takes longer on average than giving work does has waited */
 
 #define OUTSIDE UINT32_MAX /* in host_places: no call */
 
@@ -258,8 +257,7 @@ static void take_stretch(void *context, enum phase phase, int64_t begin_ns, int6
 		search->used++;
 	if (search->used == worker->used_count || items[worker->used[search->used]].begin_ns > begin_ns)
 		return;
-	if (phase == PHASE_FORWARD || phase == PHASE_BACKWARD || phase == PHASE_UPDATE ||
-		phase == PHASE_GRAPH)
+	if (phase_facts[phase].does == PHASE_DOES_COMPUTING)
 		search->computed = search->used + 1;
 	if (phase < PHASE_WORK_COUNT)
 		return;
@@ -412,7 +410,7 @@ void host_calls_free(struct host_calls *list)
 
 bool host_call_waits(enum pm_kind kind, double ns)
 {
-	return kind == PM_KIND_ALLOC || kind == PM_KIND_SYNC || ns >= BLOCKED_NS;
+	return kind == PM_KIND_ALLOC || kind == PM_KIND_SYNC || ns >= HOST_LAUNCHING_NS;
 }
 
 bool host_call_blocks(const struct host_call *call)

@@ -1,17 +1,8 @@
 /* Copies from the host that are no input: see offload.h. */
 #include "offload.h"
+#include "timeline/thresholds.h"
 
 #include <math.h>
-
-#define RETURNS \
-	0.3 /* of the time to the device: gradients of half the size, weights that are gathered twice */
-#define SPREAD 0.5 /* likewise */
-#define MANY 4     /* copies in a step */
-#define LARGE 1e9  /* bytes in a step */
-#define ALIKE 0.01 /* of them, between steps */
-#define LEAST 0.01 /* of an iteration: results that are fetched may take as long as a small batch */
-
-enum direction { TO_DEVICE = 1, FROM_DEVICE };
 
 static double device_ns(const struct timeline *timeline, const struct timeline_call *call)
 {
@@ -28,19 +19,19 @@ static void add_copy(const struct analysis *analysis, const struct timeline_call
 {
 	const struct timeline_operation *operation = &analysis->timeline.operations[call->operation];
 	const double ns = device_ns(&analysis->timeline, call);
-	uint64_t direction = 0, bytes = 0;
+	const enum pm_direction direction = timeline_direction(&analysis->timeline, operation);
+	uint64_t bytes = 0;
 
-	if (analysis->timeline.functions[operation->function].kind != PM_KIND_COPY ||
-		!timeline_value(&analysis->timeline, operation, "dir", &direction))
+	if (analysis->timeline.functions[operation->function].kind != PM_KIND_COPY)
 		return;
-	if (direction == TO_DEVICE) {
+	if (direction == PM_DIRECTION_H2D) {
 		timeline_value(&analysis->timeline, operation, "bytes", &bytes);
 		offload->bytes += (double)bytes;
 		offload->count++;
 		offload->to_ns += ns;
 		offload->late_ns += computed ? ns : 0;
 		offload->late_count += computed;
-	} else if (direction == FROM_DEVICE) {
+	} else if (direction == PM_DIRECTION_D2H) {
 		offload->from_ns += ns;
 	}
 }
@@ -83,11 +74,13 @@ bool offload_find(
 	offload->late_ns /= count;
 	offload->late_count /= count;
 	step_ns = analysis_iteration(worker, 1).mean;
-	if (offload->to_ns < LEAST * step_ns)
+	if (offload->to_ns < OFFLOAD_LEAST * step_ns)
 		return false;
-	offload->returns = offload->from_ns >= fmax(LEAST * step_ns, RETURNS * offload->to_ns);
-	offload->spread = offload->late_ns >= SPREAD * offload->to_ns && offload->late_count >= MANY;
-	offload->large = worker->used_count > 1 && least >= LARGE && most - least <= ALIKE * most &&
-			 offload->count >= MANY;
+	offload->returns =
+		offload->from_ns >= fmax(OFFLOAD_LEAST * step_ns, OFFLOAD_RETURNS * offload->to_ns);
+	offload->spread =
+		offload->late_ns >= OFFLOAD_SPREAD * offload->to_ns && offload->late_count >= OFFLOAD_MANY;
+	offload->large = worker->used_count > 1 && least >= OFFLOAD_LARGE &&
+			 most - least <= OFFLOAD_ALIKE * most && offload->count >= OFFLOAD_MANY;
 	return offload->returns || offload->spread || offload->large;
 }

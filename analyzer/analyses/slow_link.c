@@ -1,14 +1,11 @@
 /* Links that are slower than others of their kind: see slow_link.h. */
 #include "slow_link.h"
 #include "base/statistics.h"
+#include "timeline/thresholds.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define SLOWER 1.3      /* times as long as usual: NCCL itself varies by less between equal links */
-#define UNITS 3         /* fewer have no typical time */
-#define SAME_BYTES 0.01 /* of them */
 
 /* A communicator with the workers that are its ranks. */
 struct group {
@@ -135,8 +132,9 @@ static void place_rows(struct groups *groups)
 		const struct comm_row *row = &groups->comm->rows[i];
 		struct group *group = group_of(groups, row->hash);
 
-		if (group && group->count == (size_t)row->size && row->size > 1 && row->count >= UNITS &&
-			row->bytes > 0 && row->typical_ns > 0 && isfinite(row->wait_ns))
+		if (group && group->count == (size_t)row->size && row->size > 1 &&
+			row->count >= SLOW_LINK_LEAST && row->bytes > 0 && row->typical_ns > 0 &&
+			isfinite(row->wait_ns))
 			groups->of_rows[i] = group;
 	}
 }
@@ -146,8 +144,9 @@ static bool is_same_kind(const struct groups *groups, size_t one, size_t other)
 	const struct comm_row *a = &groups->comm->rows[one], *b = &groups->comm->rows[other];
 
 	return a->hash != b->hash && a->size == b->size && a->call_count == b->call_count &&
-	       fabs(a->bytes - b->bytes) <= SAME_BYTES * a->bytes && strcmp(a->name, b->name) == 0 &&
-	       groups->of_rows[other] && groups->of_rows[one]->hosts == groups->of_rows[other]->hosts &&
+	       fabs(a->bytes - b->bytes) <= SLOW_LINK_SAME_BYTES * a->bytes &&
+	       strcmp(a->name, b->name) == 0 && groups->of_rows[other] &&
+	       groups->of_rows[one]->hosts == groups->of_rows[other]->hosts &&
 	       groups->of_rows[one]->distances == groups->of_rows[other]->distances;
 }
 
@@ -184,7 +183,7 @@ static void add_row(const struct groups *groups, struct slow_links *links, size_
 		return;
 	groups->of_rows[number]->compared = true;
 	link.lost_ns = (row->typical_ns - link.usual_ns) * in_iteration(groups->analysis, row);
-	if (!(row->typical_ns > SLOWER * link.usual_ns))
+	if (!(row->typical_ns > SLOW_LINK_TIMES * link.usual_ns))
 		return;
 	/* Rows are in order of the communicators. */
 	last = links->count ? &links->items[links->count - 1] : NULL;

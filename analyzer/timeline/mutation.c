@@ -1,6 +1,7 @@
 /* In builds with PM_MUTATION alone: see mutation.h. */
 #include "mutation.h"
 #include "constants.h"
+#include "thresholds.h"
 
 #include <err.h>
 #include <math.h>
@@ -10,6 +11,7 @@
 
 #define CONSTANT_DEFINITION(type, name, value, unit, decides, source) type name = value;
 CONSTANT_LIST(CONSTANT_DEFINITION)
+THRESHOLD_LIST(CONSTANT_DEFINITION)
 
 static char off[64];
 
@@ -35,6 +37,7 @@ static bool move_constant(const char *constant, double factor)
 		return true; \
 	}
 	CONSTANT_LIST(CONSTANT_MOVE)
+	THRESHOLD_LIST(CONSTANT_MOVE)
 	return false;
 }
 

@@ -13,11 +13,7 @@
 
 #include "analyses/balance.h"
 #include "analyses/host_calls.h"
-
-#define CAUSE_WAITING 0.02
-#define CAUSE_COST 0.01
-#define CAUSE_EXPLAINS 0.1
-#define CAUSE_RECURS 0.75
+#include "timeline/thresholds.h"
 
 #define CAUSE_LIST(X) \
 	X(SLOWER, "slower", "slower throughout") \

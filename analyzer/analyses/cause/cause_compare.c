@@ -1,13 +1,11 @@
 /* One worker's computing against another's: see cause_compare.h. */
 #include "cause_compare.h"
 #include "base/statistics.h"
+#include "timeline/thresholds.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define LAYER_MATTERS 0.005 /* of the computing time: shorter ones say nothing about speed */
-#define FACTOR_COUNTS 1.03  /* below it a difference is the measurement's */
 
 /* The other worker's layer of the same name. */
 static uint32_t counterpart(
@@ -176,7 +174,7 @@ static void conclude(
 	for (size_t i = 0; i < comparison->layer_count; i++) {
 		const struct cause_layer *layer = &comparison->layers[i];
 
-		if (layer->own_ns < LAYER_MATTERS * own->compute.median)
+		if (layer->own_ns < CAUSE_LAYER_MATTERS * own->compute.median)
 			continue;
 		factors[count++] = layer->factor;
 		if (layer->work_ns > 0 && layer->other_work > 0)
@@ -193,7 +191,7 @@ static void conclude(
 	comparison->high = factors[count - 1 - count / 4];
 	for (size_t i = 0; i < count; i++)
 		slower += factors[i] >= 1 + (comparison->factor - 1) / 2;
-	comparison->slower = comparison->factor >= FACTOR_COUNTS && slower * 3 >= count * 2;
+	comparison->slower = comparison->factor >= CAUSE_FACTOR_COUNTS && slower * 3 >= count * 2;
 	/* The layers' median must not be that of a few that have more work. */
 	if (more_count > 1 && more_count * 2 > count) {
 		comparison->more = true;

@@ -9,13 +9,11 @@
 #include "analyses/host_habit.h"
 #include "analyses/input_file.h"
 #include "analyses/step.h"
+#include "timeline/thresholds.h"
 
 #include <math.h>
 #include <string.h>
 
-#define MOSTLY 0.5            /* of the time: what is named has it */
-#define FEW_GAPS 10           /* in an iteration: fewer, each longer than launching takes, are pauses */
-#define LAUNCHING_NS 100000.0 /* more than giving work takes */
 #define NAMED 3               /* calls of a kind that a title names */
 
 /* What the host does more than the peer's in an iteration. */
@@ -97,7 +95,7 @@ static void add_blocking(struct cause_search *search, struct blocking *blocking,
  */
 static const char *place_text(struct cause_search *search, const struct host_call *call)
 {
-	if (search->own_calls->by_sites || !call->place || call->place_share < MOSTLY)
+	if (search->own_calls->by_sites || !call->place || call->place_share < CAUSE_MOSTLY)
 		return "";
 	return arena_format(&search->list->arena, ", %.0f%% of it in %s", 100 * call->place_share,
 		print_clean(&search->list->arena, call->place));
@@ -173,7 +171,8 @@ static const char *outside_place(const struct cause_search *search)
 {
 	const struct host_calls *calls = search->own_calls;
 
-	return calls && !calls->by_sites && calls->outside_share >= MOSTLY ? calls->outside_place : NULL;
+	return calls && !calls->by_sites && calls->outside_share >= CAUSE_MOSTLY ? calls->outside_place
+										 : NULL;
 }
 
 static struct excess outside_excess(const struct cause_search *search)
@@ -235,7 +234,7 @@ static double input_ns(const struct cause_measure *measure)
 /* Of what starts late, what no reading, dividing or copying is seen in. */
 static bool is_unseen(const struct cause_search *search, double cost_ns)
 {
-	return input_ns(search->own) - input_ns(search->peer) < MOSTLY * cost_ns;
+	return input_ns(search->own) - input_ns(search->peer) < CAUSE_MOSTLY * cost_ns;
 }
 
 /* ", 20.1 ms of it in no call, mostly in dataset.py(31): __getitem__" or "; 80% of the reading is from FILE".
@@ -324,7 +323,7 @@ static const struct host_call *more_waits(const struct cause_search *search, dou
 {
 	const struct host_calls *calls = search->own_calls;
 	const struct host_call *most = NULL;
-	double most_more = MOSTLY;
+	double most_more = CAUSE_MOSTLY;
 
 	for (size_t i = 0; calls && i < calls->count; i++) {
 		const struct host_call *call = &calls->items[i];
@@ -351,8 +350,8 @@ static bool is_pause(const struct cause_search *search, double cost_ns)
 {
 	double count = gaps(search->own) - gaps(search->peer);
 
-	return count < FEW_GAPS && cost_ns > LAUNCHING_NS * fmax(count, 1) &&
-	       outside_excess(search).late_ns >= MOSTLY * cost_ns;
+	return count < CAUSE_FEW_GAPS && cost_ns > HOST_LAUNCHING_NS * fmax(count, 1) &&
+	       outside_excess(search).late_ns >= CAUSE_MOSTLY * cost_ns;
 }
 
 /* After a call that waits for the device there is nothing enqueued, and what the host does next shows. */

@@ -1,12 +1,10 @@
 /* Causes that show in comparison with a worker that has the same layers and is faster. */
 #include "cause_find.h"
+#include "timeline/thresholds.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define FACTOR_SPREAD 1.1 /* copies of a device that is slower by a factor are so by up to so much more */
-#define RESIDUE 0.15      /* of what a worker takes longer: layers below it are not named */
 
 static const char *time_text(struct cause_search *search, double ns)
 {
@@ -25,7 +23,7 @@ double cause_slow_copying(const struct cause_search *search)
 	double later_ns = own->lead.median - peer->lead.median;
 	double more_ns = own->h2d.median + own->md.median - peer->h2d.median - peer->md.median;
 	double expected_ns =
-		(peer->h2d.median + peer->md.median) * (search->comparison.factor - 1) * FACTOR_SPREAD;
+		(peer->h2d.median + peer->md.median) * (search->comparison.factor - 1) * CAUSE_FACTOR_SPREAD;
 
 	if (!search->comparison.slower)
 		return 0;
@@ -105,15 +103,13 @@ static const char *input_words(const struct cause_search *search, double ratio)
 	return "";
 }
 
-#define BY_SIZE 0.5 /* of what it is slower: larger inputs that explain so much are why */
-
 /* Operations that take longer, on larger inputs: false where the inputs are not known to explain it. */
 static bool add_larger_input(struct cause_search *search, double ns)
 {
 	const struct cause_comparison *c = &search->comparison;
 	double ratio = cause_is_without_sizes(search) ? usual_input_ratio(search) : NAN;
 
-	if (!(ratio - 1 >= BY_SIZE * (c->factor - 1)))
+	if (!(ratio - 1 >= CAUSE_BY_SIZE * (c->factor - 1)))
 		return false;
 	cause_add(search,
 		(struct cause){.kind = CAUSE_WORK,
@@ -188,7 +184,7 @@ double cause_excess(const struct cause_search *search)
 bool cause_figure_counts(const struct cause_search *search, const struct cause_figure *figure,
 	const struct cause_figure *peers, double cost_ns)
 {
-	return cost_ns >= RESIDUE * cause_excess(search) &&
+	return cost_ns >= CAUSE_RESIDUE * cause_excess(search) &&
 	       cause_recurs(search->own, figure, peers->median + cost_ns / 4) >= CAUSE_RECURS;
 }
 
@@ -197,7 +193,7 @@ static void add_small_layers(struct cause_search *search, double ns, double own_
 {
 	double factor = own_ns > ns ? own_ns / (own_ns - ns) : 1;
 
-	if (count < 2 || ns < RESIDUE * cause_excess(search))
+	if (count < 2 || ns < CAUSE_RESIDUE * cause_excess(search))
 		return;
 	cause_add(search,
 		(struct cause){.kind = CAUSE_LAYERS,
@@ -221,7 +217,7 @@ void cause_find_layer(struct cause_search *search)
 
 		if (layer->factor < 1.05 * (c->slower ? c->factor : 1) || !layer_recurs(search, layer))
 			continue;
-		if (residue < RESIDUE * cause_excess(search)) {
+		if (residue < CAUSE_RESIDUE * cause_excess(search)) {
 			small_ns += residue;
 			small_own_ns += layer->own_ns;
 			small_count++;
@@ -301,7 +297,7 @@ void cause_find_work(struct cause_search *search)
 		return;
 	}
 	for (size_t i = 0; i < c->layer_count; i++)
-		if (c->layers[i].work_ns >= RESIDUE * cause_excess(search) &&
+		if (c->layers[i].work_ns >= CAUSE_RESIDUE * cause_excess(search) &&
 			layer_recurs(search, &c->layers[i]))
 			add_more_in(search, &c->layers[i]);
 }

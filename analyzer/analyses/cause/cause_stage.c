@@ -1,14 +1,11 @@
 /* Causes that lie between workers: stages of a pipeline with unequal work, and links. */
 #include "cause_find.h"
 #include "import/imported_timeline.h"
+#include "timeline/thresholds.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define STAGES_ALIKE 1.001 /* times as busy: no more than measuring tells apart */
-#define STAGE_COUNTS 1.05  /* times as busy as the others, times as long as the same calls elsewhere */
-#define LINK_COUNTS 1.25   /* times as long as the same bytes elsewhere */
 
 /* ---- Stages ---- */
 
@@ -87,7 +84,7 @@ static bool stands_for_busiest(const struct cause_search *search)
 {
 	const struct cause_stage *stage = &search->stages[search->own->worker->stage];
 
-	return stage->busiest == search->worker && search->busiest_stage <= stage->busy * STAGES_ALIKE;
+	return stage->busiest == search->worker && search->busiest_stage <= stage->busy * CAUSE_STAGES_ALIKE;
 }
 
 static bool is_size_unknown(const struct cause_search *search)
@@ -107,7 +104,7 @@ static double add_slower(struct cause_search *search, double cost_ns)
 	if (is_size_unknown(search))
 		return 0;
 	factor = factor_elsewhere(search);
-	if (factor <= STAGE_COUNTS)
+	if (factor <= CAUSE_STAGE_COUNTS)
 		return 0;
 	slow_ns = fmin(search->own->compute.median * (1 - 1 / factor), cost_ns);
 	cause_add(
@@ -131,10 +128,10 @@ void cause_find_stage(struct cause_search *search)
 	own = search->stages[search->own->worker->stage].busy;
 	others = (search->stages_busy - own) / (double)(search->analysis->stage_count - 1);
 	cost_ns = (own - others) * search->own->iteration.median;
-	if (own < STAGE_COUNTS * others || cost_ns < CAUSE_WAITING * search->iteration_ns)
+	if (own < CAUSE_STAGE_COUNTS * others || cost_ns < CAUSE_WAITING * search->iteration_ns)
 		return;
 	cost_ns -= add_slower(search, cost_ns);
-	either = !search->peer && is_size_unknown(search) && factor_elsewhere(search) > STAGE_COUNTS;
+	either = !search->peer && is_size_unknown(search) && factor_elsewhere(search) > CAUSE_STAGE_COUNTS;
 	layer = costliest_layer(search, &share);
 	cause_add(search,
 		(struct cause){.kind = CAUSE_STAGE,
@@ -237,7 +234,7 @@ void cause_find_link(struct cause_search *search)
 		const struct line *line = &lines.items[i];
 		double usual = usual_ns(&lines, line);
 
-		if (line->from != search->worker || !(line->median_ns > LINK_COUNTS * usual))
+		if (line->from != search->worker || !(line->median_ns > CAUSE_LINK_COUNTS * usual))
 			continue;
 		cause_add(search,
 			(struct cause){.kind = CAUSE_LINK,

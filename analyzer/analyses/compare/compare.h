@@ -14,6 +14,7 @@
 #include "base/table.h"
 #include "effect.h"
 #include "reconstruct/run.h"
+#include "timeline/thresholds.h"
 
 struct compare_side {
 	const char *name;
@@ -91,7 +92,6 @@ struct compare_options {
 
 #define COMPARE_MARGIN 0.01
 #define COMPARE_SEED 1
-#define COMPARE_LEVEL 0.05 /* the greatest corrected p that counts */
 
 struct compare {
 	struct compare_side *sides;
@@ -130,7 +130,6 @@ const char **compare_words(struct compare *compare, const struct compare_pair *p
  * (finding.h) of the sides' first runs that differs most in the difference's direction, or the layer that
  * does on all ranks; NULL: none makes COMPARE_EXPLAINS of it.
  */
-#define COMPARE_EXPLAINS 0.3
 const char *compare_cause(struct compare *compare, const struct compare_pair *pair);
 
 /* Layers of the two sides' first runs, set against each other (compare_match.c). */

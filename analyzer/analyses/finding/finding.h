@@ -17,8 +17,8 @@
 #include "analyses/slow_link.h"
 #include "analyses/slowdown/slowdown_job.h"
 #include "base/table.h"
+#include "timeline/thresholds.h"
 
-#define FINDING_LEAST 0.01 /* of the mean step: what gains less is not listed */
 #define FINDING_HEADLINE 3 /* so many open a report */
 
 /* What is not looked for where no iterations are known. */

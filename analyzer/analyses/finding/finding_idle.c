@@ -2,12 +2,11 @@
  * exposed communication; and computing, which is none of them. Input is in finding_input.c. */
 #include "finding_make.h"
 #include "analyses/host_habit.h"
+#include "timeline/thresholds.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define COMPUTING 0.5 /* of a step: computing is named as what the rest of the time goes to */
 
 void finding_add_idle(struct finding_list *list, enum finding_kind kind, enum finding_strength strength,
 	const char *title, const char *text, const char *advice, double gain_ns)
@@ -46,25 +45,20 @@ static const struct host_call *find_call(const struct host_calls *calls, const c
 	return NULL;
 }
 
-#define MOSTLY 0.5 /* of the idle time: where the host was for that long is named */
-
 /* ", 83% of it in aten::item"; "": nowhere for most of the time, or unknown. `by`: what sites say. */
 static const char *place_words(struct finding_list *list, const char *place, double share, const char *by)
 {
-	if (!place || share < MOSTLY)
+	if (!place || share < FINDING_MOSTLY)
 		return "";
 	return arena_format(&list->arena, ", %.0f%% of it in %s%s", 100 * share,
 		list->calls[0].by_sites ? by : "", print_clean(&list->arena, place));
 }
 
-#define RARE 0.5 /* calls a step */
-#define FEW 3    /* calls in all: too few for a habit of the program */
-
 /* "4.079 calls a step take 455.763 us", "1 call in 29 steps takes 2.364 ms". */
 static const char *count_text(struct finding_list *list, const struct host_call *call)
 {
 	const double all = call->count * (double)list->step.used;
-	const bool rare = call->count < RARE;
+	const bool rare = call->count < FINDING_RARE;
 	const char *plural = (rare ? round(all) : call->count) == 1 ? "" : "s";
 	const char *verb = *plural ? "take" : "takes";
 
@@ -79,11 +73,11 @@ static const char *count_text(struct finding_list *list, const struct host_call 
 static void add_call(struct finding_list *list, const struct host_call *call, double least_ns)
 {
 	struct arena *arena = &list->arena;
-	const bool rare = call->count < RARE;
+	const bool rare = call->count < FINDING_RARE;
 
 	finding_add(list,
 		(struct finding){.kind = FINDING_CALL,
-			.strength = rare && call->count * (double)list->step.used < FEW
+			.strength = rare && call->count * (double)list->step.used < FINDING_FEW_CALLS
 					    ? FINDING_WEAK
 					    : finding_measured(list),
 			.subject = print_clean(arena, call->name),
@@ -139,8 +133,8 @@ static double unblocked_ns(const struct finding_list *list, size_t worker)
 /* What the host does for most of the idle time that is in no call; NULL: nothing that has a name. */
 static const struct host_habit *habit_of(const struct host_calls *calls)
 {
-	return !calls->by_sites && calls->outside_ns > MOSTLY * calls->idle_ns &&
-			       calls->outside_share >= MOSTLY
+	return !calls->by_sites && calls->outside_ns > FINDING_MOSTLY * calls->idle_ns &&
+			       calls->outside_share >= FINDING_MOSTLY
 		       ? host_habit_of(calls->outside_place)
 		       : NULL;
 }
@@ -281,7 +275,7 @@ static enum exchange usual_exchange(const struct analysis *analysis)
 		}
 	}
 	for (int i = 0; i < EXCHANGE_COUNT; i++)
-		if (sums_ns[i] > MOSTLY * all_ns)
+		if (sums_ns[i] > FINDING_MOSTLY * all_ns)
 			return (enum exchange)i;
 	return EXCHANGE_OTHER;
 }
@@ -306,7 +300,7 @@ static bool are_partners_unknown(const struct analysis *analysis)
 			unknown_ns += ns;
 	}
 	free(met);
-	return unknown_ns > MOSTLY * all_ns;
+	return unknown_ns > FINDING_MOSTLY * all_ns;
 }
 
 /* NULL: what holds for any communication. Gradients are exchanged only where there is a backward pass. */
@@ -412,7 +406,7 @@ static void add_computing(struct finding_list *list)
 	double ns = analysis_compute(analysis->workers, analysis->worker_count).mean, layer_ns;
 	const struct layer *layer = costliest(list, &analysis->workers[0], &layer_ns);
 
-	if (!(ns >= COMPUTING * list->step.mean_ns))
+	if (!(ns >= FINDING_COMPUTING_SHARE * list->step.mean_ns))
 		return;
 	finding_add(list,
 		(struct finding){.kind = FINDING_COMPUTING,

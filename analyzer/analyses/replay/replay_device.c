@@ -1,14 +1,10 @@
 /* The devices' side of a run's tasks: queues, events, and the meetings of ranks. See replay_make.h. */
 #include "reconstruct/exchange.h"
 #include "replay_make.h"
+#include "timeline/thresholds.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* Work of a queue that begins this soon after work of another ended waited for that, if nothing else tells
- * why it waited: in a process where no waits are recorded, and in one where others are. */
-#define SOON_NS 20000
-#define AT_ONCE_NS 2000
 
 static int64_t end_of(const struct make *make, uint32_t task)
 {
@@ -94,7 +90,7 @@ static void infer_wait(struct make *make, uint32_t task, uint32_t number, int64_
 {
 	const struct timeline_queue *queues = make->timeline->queues;
 	int64_t begin_ns = make->job->replay.tasks[task].begin_ns;
-	int64_t since_ns = begin_ns - (make->recorded ? AT_ONCE_NS : SOON_NS);
+	int64_t since_ns = begin_ns - (make->recorded ? REPLAY_AT_ONCE_NS : REPLAY_SOON_NS);
 	uint32_t found = REPLAY_NONE;
 
 	if (since_ns > known_ns)

@@ -5,16 +5,11 @@
 #include "roofline.h"
 #include "operator_find.h"
 #include "reconstruct/run.h"
+#include "timeline/thresholds.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Kernels are called short up to this many times the shortest one of the run, which itself is taken for a
- * launch's own time only up to so many ns: a run need not have short kernels. */
-#define SHORT_FACTOR 2.0
-#define LONGEST_SHORT_NS 10000.0
-#define SHORT_SHARE 0.5
 
 const char *const roofline_direction_keys[ROOFLINE_DIRECTION_COUNT] = {
 #define ROOFLINE_ITEM(name, key, text) key,
@@ -252,8 +247,8 @@ static struct roofline_amount amount_of(struct cell *cell, const struct gather *
 	if (!(amount.time_ns > 0) || !(amount.roof_ns > 0))
 		return amount;
 	amount.bound = amount.flops_ns >= amount.bytes_ns ? ROOFLINE_COMPUTE : ROOFLINE_MEMORY;
-	if (roofline_share(&amount) < SHORT_SHARE && gather->shortest_ns <= LONGEST_SHORT_NS &&
-		amount.time_ns * count <= SHORT_FACTOR * gather->shortest_ns * cell->kernels)
+	if (roofline_share(&amount) < ROOFLINE_SHORT_SHARE && gather->shortest_ns <= ROOFLINE_SHORT_NS &&
+		amount.time_ns * count <= ROOFLINE_SHORT_TIMES * gather->shortest_ns * cell->kernels)
 		amount.bound = ROOFLINE_LATENCY;
 	return amount;
 }

@@ -7,24 +7,11 @@
  */
 #include "slowdown.h"
 #include "base/statistics.h"
+#include "timeline/thresholds.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* An effect that explains less than this is not called the cause. */
-#define LEAST_EXPLAINED 0.3
-/* A stage, data rank or worker is a recurring straggler if it is slowest in so many of the steps and so much
- * slower than the mean. */
-#define RECURRING_STEPS 0.75
-#define RECURRING_RATIO 1.05
-/* A stage or data rank exceeds the mean by so much of what its slowest worker does. */
-#define WHOLE_PART 0.8
-/* Forward and backward times of micro-batches go together: the work differs, as with sequences of different
- * length (the paper's threshold, section 5.3 of arXiv 2505.05713). */
-#define SAME_WORK 0.9
-/* Much longer than the worker's mean: a pause. */
-#define PAUSE_RATIO 1.5
 
 const char *slowdown_effect_name(int effect)
 {
@@ -177,8 +164,8 @@ static void run_effects(struct slowdown *slowdown, const struct means *means)
 static long recurring_of(const struct slowdown_part *parts, size_t count, size_t steps)
 {
 	for (size_t i = 0; i < count; i++)
-		if (count > 1 && (double)parts[i].slowest >= RECURRING_STEPS * (double)steps &&
-			parts[i].ratio >= RECURRING_RATIO)
+		if (count > 1 && (double)parts[i].slowest >= CAUSE_RECURS * (double)steps &&
+			parts[i].ratio >= SLOWDOWN_RECURRING)
 			return (long)i;
 	return -1;
 }
@@ -206,7 +193,7 @@ static const char *recurring_words(const struct slowdown *slowdown)
 	long stage = recurring_of(slowdown->stages, slowdown->stage_count, steps);
 	long data = recurring_of(slowdown->data, slowdown->data_count, steps);
 	long worker = recurring_of(slowdown->workers, slowdown->worker_count, steps);
-	double enough = WHOLE_PART * excess_of(slowdown->workers, (long)worst);
+	double enough = SLOWDOWN_WHOLE * excess_of(slowdown->workers, (long)worst);
 
 	if (stage >= 0 && slowdown->worker_count > slowdown->stage_count &&
 		excess_of(slowdown->stages, stage) >= enough)
@@ -291,7 +278,7 @@ static const char *worker_words(struct slowdown *slowdown)
 			greatest = ratio;
 			slowest = i;
 		}
-		more += ratio >= RECURRING_RATIO;
+		more += ratio >= SLOWDOWN_RECURRING;
 	}
 	free(sums.ns);
 	free(sums.count);
@@ -299,7 +286,7 @@ static const char *worker_words(struct slowdown *slowdown)
 		const struct slowdown_part *stage = &slowdown->stages[job->workers[i].stage];
 
 		same += job->workers[i].data == job->workers[slowest].data &&
-			slowdown->workers[i].compute_ns >= RECURRING_RATIO * stage->compute_ns;
+			slowdown->workers[i].compute_ns >= SLOWDOWN_RECURRING * stage->compute_ns;
 	}
 	return arena_format(&slowdown->arena,
 		"Slow worker: %s takes %.2f× the mean computing time of the other workers of its stage%s.",
@@ -360,12 +347,12 @@ static const char *batch_words(struct slowdown *slowdown, const struct means *me
 		more = (double)slowdown->graph->work_ns[i] - mean_ns;
 		count++;
 		excess += more > 0 ? more : 0;
-		if (more > (PAUSE_RATIO - 1) * mean_ns) {
+		if (more > (SLOWDOWN_PAUSE - 1) * mean_ns) {
 			paused += more;
 			pauses++;
 		}
 	}
-	if (together >= SAME_WORK)
+	if (together >= SLOWDOWN_SAME_WORK)
 		return arena_format(&slowdown->arena,
 			"Micro-batches differ in work: their forward and backward times correlate (%.2f), "
 			"as with sequences of different length.",
@@ -375,7 +362,7 @@ static const char *batch_words(struct slowdown *slowdown, const struct means *me
 			"Pauses: %zu of %zu computing operations take more than %.1f× the mean of their "
 			"worker, and different ones forward and backward, as with garbage collection on "
 			"the host.",
-			pauses, count, PAUSE_RATIO);
+			pauses, count, SLOWDOWN_PAUSE);
 	return "Operation times vary within a worker, uncorrelated between forward and backward: "
 	       "interference on devices or hosts.";
 }
@@ -472,7 +459,7 @@ void slowdown_find_cause(struct slowdown *slowdown)
 	run_effects(slowdown, &means);
 	slowdown->cause = -1;
 	for (int effect = 0; effect < SLOWDOWN_EFFECTS; effect++)
-		if (slowdown->slowdown >= slowdown->least && slowdown->effect[effect] >= LEAST_EXPLAINED &&
+		if (slowdown->slowdown >= slowdown->least && slowdown->effect[effect] >= SLOWDOWN_EXPLAINED &&
 			(slowdown->cause < 0 || slowdown->effect[effect] > slowdown->effect[slowdown->cause]))
 			slowdown->cause = effect;
 	slowdown->cause_words = words_of(slowdown, &means, slowdown->cause);

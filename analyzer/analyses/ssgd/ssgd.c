@@ -1,13 +1,13 @@
 /* The model of synchronous SGD: see ssgd.h. Aggregation is a chain of exchanges, each of which begins when
  * the one before has ended and the last rank has its gradients. */
 #include "ssgd.h"
+#include "timeline/thresholds.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SAME 1e-6   /* predictions that differ by less, relatively, are one */
-#define ALIKE 0.002 /* so much closer to the measured time, or the assumption named first stands */
+#define SAME 1e-6 /* predictions that differ by less, relatively, are one */
 
 #define SSGD_ITEM(name, key, equation, title, text) [SSGD_##name] = key,
 const char *const ssgd_keys[SSGD_COUNT] = {SSGD_LIST(SSGD_ITEM)};
@@ -366,7 +366,7 @@ static void find_best(struct ssgd *ssgd)
 		const struct ssgd_figure *figure = &ssgd->figures[m];
 
 		if (!figure->predicted || !ssgd_is_behaviour(ssgd, (enum ssgd_model)m) ||
-			!(figure->off < least - (ssgd->best == SSGD_COUNT ? 0 : ALIKE)))
+			!(figure->off < least - (ssgd->best == SSGD_COUNT ? 0 : SSGD_ALIKE)))
 			continue;
 		least = figure->off;
 		ssgd->best = (enum ssgd_model)m;
@@ -376,7 +376,7 @@ static void find_best(struct ssgd *ssgd)
 bool ssgd_is_alike(const struct ssgd *ssgd, enum ssgd_model model)
 {
 	return model != ssgd->best && ssgd->figures[model].predicted && ssgd_is_behaviour(ssgd, model) &&
-	       ssgd->figures[model].off < ssgd->figures[ssgd->best].off + ALIKE;
+	       ssgd->figures[model].off < ssgd->figures[ssgd->best].off + SSGD_ALIKE;
 }
 
 void ssgd_find(const struct analysis *analysis, struct ssgd *ssgd)

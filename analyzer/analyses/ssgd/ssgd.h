@@ -14,6 +14,7 @@
 #define ANALYSES_SSGD_SSGD_H
 
 #include "reconstruct/analysis.h"
+#include "timeline/thresholds.h"
 
 /* key, equation, words for a table, words for a sentence. The order is that of preference where several say
  * the same. */
@@ -137,15 +138,6 @@ struct ssgd_speedup {
 	double equation_7; /* both with input beside the rest */
 };
 struct ssgd_speedup ssgd_speedup(const struct ssgd *single, const struct ssgd *several, double work);
-
-/* An assumption of overlap is out of the question where less than this share of the time is seen to overlap.
- */
-#define SSGD_HIDDEN 0.05
-/* And one that files are read, or gradients aggregated, with nothing beside, where more than this is. */
-#define SSGD_MOSTLY 0.5
-
-/* No assumption is called the run's behaviour that is further off. */
-#define SSGD_FAR 0.1
 
 /* Indistinguishable from the best: another behaviour, predicted, that is off by hardly more. */
 bool ssgd_is_alike(const struct ssgd *ssgd, enum ssgd_model model);

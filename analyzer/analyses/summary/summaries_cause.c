@@ -6,15 +6,11 @@
 #include "summaries.h"
 #include "base/statistics.h"
 #include "base/table.h"
+#include "timeline/thresholds.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define LAYER_MATTERS 0.005 /* as in cause_compare.c */
-#define FACTOR_COUNTS 1.03
-#define FACTOR_SPREAD 1.1 /* as in cause_peer.c */
-#define RESIDUE 0.15
 
 struct search {
 	struct summaries *job;
@@ -96,7 +92,7 @@ static struct pair *list_pairs(const struct search *search, size_t *count)
 		pair.own_ns = sum3(pair.own->median);
 		pair.quarter_ns = sum3(pair.own->quarter);
 		pair.than_ns = sum3(pair.than->median);
-		if (pair.than_ns > 0 && pair.own_ns >= LAYER_MATTERS * median(&search->own->compute))
+		if (pair.than_ns > 0 && pair.own_ns >= CAUSE_LAYER_MATTERS * median(&search->own->compute))
 			pairs[(*count)++] = pair;
 	}
 	return pairs;
@@ -113,7 +109,7 @@ static double slow_copying_ns(const struct search *search)
 
 	if (search->factor <= 1)
 		return 0;
-	return fmax(0, fmin(later_ns, fmin(more_ns, than_ns * (search->factor - 1) * FACTOR_SPREAD)));
+	return fmax(0, fmin(later_ns, fmin(more_ns, than_ns * (search->factor - 1) * CAUSE_FACTOR_SPREAD)));
 }
 
 static void find_slower(struct search *search, const struct pair *pairs, size_t count)
@@ -130,7 +126,7 @@ static void find_slower(struct search *search, const struct pair *pairs, size_t 
 		slower += factors[i] >= 1 + (search->factor - 1) / 2;
 		ns += pairs[i].own_ns / search->more * (1 - 1 / search->factor);
 	}
-	if (search->factor < FACTOR_COUNTS || slower * 3 < count * 2)
+	if (search->factor < CAUSE_FACTOR_COUNTS || slower * 3 < count * 2)
 		search->factor = 1;
 	else
 		summaries_cause_add(search,
@@ -157,7 +153,7 @@ static void find_layer(struct search *search, const struct pair *pairs, size_t c
 
 		if (pair->own_ns < 1.05 * expected_ns || pair->quarter_ns <= expected_ns)
 			continue;
-		if (residue_ns < RESIDUE * excess(search)) {
+		if (residue_ns < CAUSE_RESIDUE * excess(search)) {
 			small_ns += residue_ns;
 			small_own_ns += pair->own_ns;
 			small++;
@@ -179,7 +175,7 @@ static void find_layer(struct search *search, const struct pair *pairs, size_t c
 					time_text(
 						search, (double)pair->than->median[PHASE_LAYER_BACKWARD]))});
 	}
-	if (small < 2 || small_ns < RESIDUE * excess(search))
+	if (small < 2 || small_ns < CAUSE_RESIDUE * excess(search))
 		return;
 	summaries_cause_add(search,
 		(struct cause){.kind = CAUSE_LAYERS,
@@ -223,7 +219,7 @@ static void find_work(struct search *search, const struct pair *pairs, size_t co
 static bool figure_counts(const struct search *search, const struct summary_spread *own,
 	const struct summary_spread *than, double cost_ns)
 {
-	return cost_ns >= RESIDUE * excess(search) &&
+	return cost_ns >= CAUSE_RESIDUE * excess(search) &&
 	       (double)own->quantiles[SUMMARY_25] > median(than) + cost_ns / 4;
 }
 

@@ -5,11 +5,10 @@
  */
 #include "analyses/finding/finding_make.h"
 #include "summaries.h"
+#include "timeline/thresholds.h"
 
 #include <math.h>
 #include <string.h>
-
-#define SAMPLED_WELL 5 /* iterations: from so many on waiting is strong evidence */
 
 static double median(const struct summaries_worker *worker, size_t offset)
 {
@@ -81,7 +80,7 @@ static void add_stragglers(struct summaries *job, struct finding_list *list)
 		double others = (double)job->worker_count - 1;
 		enum finding_strength strength = finding_measured(list);
 
-		if (strength == FINDING_STRONG && worker->sample_count < SAMPLED_WELL)
+		if (strength == FINDING_STRONG && worker->sample_count < FINDING_SAMPLED_WELL)
 			strength = FINDING_LIKELY;
 		finding_add_cause(list, cause, summaries_name(job, worker), NULL, others,
 			cause->wait_caused_ns > 0 ? cause->wait_caused_ns / others
