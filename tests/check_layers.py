@@ -22,7 +22,7 @@ LAYERS = {
 
 # Headers of other components, by the one, or the folder of it, that uses them.
 OUTSIDE = {
-    "preload/pmrun": r"base/(help|option)\.h",
+    "preload/pmrun": r"base/(help|option)\.h|trace/trace_(live|name)\.h",
     "analyzer": r"pm_format\.h",
     "analyzer/trace": r"pm_format\.h|pm_hooks\.(h|def)",
     "fitter": r"base/\w+\.h",

@@ -4,6 +4,7 @@
 #include "import/imported_timeline.h"
 #include "import/labelled.h"
 #include "run_job.h"
+#include "trace/trace_name.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -66,11 +67,8 @@ static bool has_own_trace(DIR *folder)
 {
 	bool found = false;
 
-	for (struct dirent *entry; !found && (entry = readdir(folder));) {
-		size_t length = strlen(entry->d_name);
-
-		found = length > 8 && strcmp(entry->d_name + length - 8, ".pmtrace") == 0;
-	}
+	for (struct dirent *entry; !found && (entry = readdir(folder));)
+		found = trace_name_stem(entry->d_name) > 0;
 	return found;
 }
 
@@ -78,7 +76,6 @@ bool run_is_imported(const char *path)
 {
 	DIR *folder = opendir(path);
 	char magic[sizeof(PM_MAGIC)] = "";
-	size_t length = strlen(path);
 	ssize_t got = -1;
 	int file;
 
@@ -94,8 +91,7 @@ bool run_is_imported(const char *path)
 		close(file);
 	}
 	/* What is neither is refused by those who know all formats. */
-	return got >= 0 && memcmp(magic, PM_MAGIC, sizeof(PM_MAGIC)) != 0 &&
-	       !(length > 8 && strcmp(path + length - 8, ".pmtrace") == 0);
+	return got >= 0 && memcmp(magic, PM_MAGIC, sizeof(PM_MAGIC)) != 0 && !trace_name_stem(path);
 }
 
 int run_open(struct run *run, char **paths, size_t path_count, size_t skip, char **error)

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "timeline_join.h"
 #include "trace/trace_live.h"
+#include "trace/trace_name.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -43,9 +44,7 @@ static int list_folder(
 		return -1;
 	}
 	for (struct dirent *entry; (entry = readdir(folder));) {
-		size_t length = strlen(entry->d_name);
-
-		if (length > 8 && strcmp(entry->d_name + length - 8, ".pmtrace") == 0)
+		if (trace_name_stem(entry->d_name))
 			*MEM_PUSH(files->items, files->count, files->room) = arena_format(
 				&timeline->arena, "%s%s%s", path, pm_text_slash(path), entry->d_name);
 		else if (depth < DEEPEST && entry->d_name[0] != '.')

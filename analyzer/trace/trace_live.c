@@ -1,9 +1,7 @@
 /* The page of figures: see trace_live.h. */
 #include "trace_live.h"
-#include "base/statistics.h"
 
 #include <fcntl.h>
-#include <math.h>
 #include <stddef.h>
 #include <string.h>
 #include <unistd.h>
@@ -61,15 +59,4 @@ bool trace_live_read(const char *path, struct trace_live *live)
 int64_t trace_live_real_ns(const struct trace_live *live, uint64_t monotonic_ns)
 {
 	return (int64_t)(monotonic_ns - live->header.monotonic_ns + live->header.real_ns);
-}
-
-double trace_live_step_ns(const struct trace_live *live, unsigned most)
-{
-	const uint64_t steps = live->figures.steps;
-	double values[PM_LIVE_STEPS];
-	size_t count = 0;
-
-	for (uint64_t n = steps; n > 0 && count < most && count < PM_LIVE_STEPS; n--)
-		values[count++] = (double)live->figures.step_ns[(n - 1) % PM_LIVE_STEPS];
-	return count ? statistics_median(values, count) : NAN;
 }

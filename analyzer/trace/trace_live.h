@@ -1,4 +1,5 @@
-/* What a process does now, by one page of its trace (struct pm_live): for whoever watches thousands. */
+/* What a process does now, by one page of its trace (struct pm_live): for whoever watches thousands. Also
+ * pmrun's. */
 #ifndef TRACE_TRACE_LIVE_H
 #define TRACE_TRACE_LIVE_H
 
@@ -17,8 +18,5 @@ bool trace_live_read(const char *path, struct trace_live *live);
 
 /* CLOCK_REALTIME of a time of the process's CLOCK_MONOTONIC. */
 int64_t trace_live_real_ns(const struct trace_live *live, uint64_t monotonic_ns);
-
-/* Median of the last steps, at most `most` of them, in ns; NaN: no step has ended. */
-double trace_live_step_ns(const struct trace_live *live, unsigned most);
 
 #endif

@@ -14,7 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "pm_format.h"
+#include "trace/trace_live.h"
+#include "trace/trace_name.h"
 
 #define LONGEST_S 60 /* between two readings of a process that makes no call */
 
@@ -31,32 +32,12 @@ static struct {
 	double next, wait_s; /* when the folder is looked through again */
 } found;
 
-struct page {
-	struct pm_header header;
-	struct pm_live live;
-	mode_t mode;
-};
-
-static bool read_page(const char *folder, const char *name, struct page *page)
+static bool read_page(const char *folder, const char *name, struct trace_live *live)
 {
 	char path[PATH_MAX];
-	struct stat status;
-	bool ok = false;
-	int fd;
 
-	if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
-		return false;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	if (fstat(fd, &status) == 0 &&
-		pread(fd, &page->header, sizeof page->header, 0) == sizeof page->header &&
-		pread(fd, &page->live, sizeof page->live, PM_LIVE_OFFSET) == sizeof page->live)
-		ok = memcmp(page->header.magic, PM_MAGIC, sizeof page->header.magic) == 0 &&
-		     page->live.magic == PM_LIVE_MAGIC;
-	page->mode = status.st_mode & 0666;
-	close(fd);
-	return ok;
+	return snprintf(path, sizeof path, "%s/%s", folder, name) < (int)sizeof path &&
+	       trace_live_read(path, live) && live->known;
 }
 
 static bool is_known(const char *name)
@@ -73,7 +54,7 @@ static bool may_be_own(const struct pmrun_options *o, const char *name)
 	char part[32];
 
 	snprintf(part, sizeof part, ".%d.", o->rank);
-	return pmrun_trace_stem(name) > 0 && (!o->launched || strstr(name, part)) && !is_known(name);
+	return trace_name_stem(name) > 0 && (!o->launched || strstr(name, part)) && !is_known(name);
 }
 
 static void find_traces(const struct pmrun_options *o, const pid_t *pids, int count)
@@ -81,14 +62,14 @@ static void find_traces(const struct pmrun_options *o, const pid_t *pids, int co
 	char host[sizeof((struct pm_header *)0)->host] = "";
 	DIR *folder = opendir(o->output);
 	struct dirent *entry;
-	struct page page;
+	struct trace_live live;
 
 	gethostname(host, sizeof host - 1);
 	while (folder && found.count < PMRUN_RANKS && (entry = readdir(folder)))
-		if (may_be_own(o, entry->d_name) && read_page(o->output, entry->d_name, &page) &&
-			strncmp(page.header.host, host, sizeof host) == 0 &&
-			pmrun_is_below((pid_t)page.header.pid, pids, count)) {
-			traces[found.count] = (struct trace){.pid = (pid_t)page.header.pid};
+		if (may_be_own(o, entry->d_name) && read_page(o->output, entry->d_name, &live) &&
+			strncmp(live.header.host, host, sizeof host) == 0 &&
+			pmrun_is_below((pid_t)live.header.pid, pids, count)) {
+			traces[found.count] = (struct trace){.pid = (pid_t)live.header.pid};
 			strcpy(traces[found.count++].name, entry->d_name);
 		}
 	if (folder)
@@ -98,22 +79,24 @@ static void find_traces(const struct pmrun_options *o, const pid_t *pids, int co
 static bool path_of(const struct pmrun_options *o, const struct trace *trace, const char *before, const char *end,
 	char path[PATH_MAX])
 {
-	return snprintf(path, PATH_MAX, "%s/%s%.*s%s", o->output, before, (int)pmrun_trace_stem(trace->name),
+	return snprintf(path, PATH_MAX, "%s/%s%.*s%s", o->output, before, (int)trace_name_stem(trace->name),
 		       trace->name, end) < PATH_MAX;
 }
 
 /* A new file takes the place of the old one at once. Where the memory may not be read there is none. */
-static void keep(const struct pmrun_options *o, const struct trace *trace, mode_t mode)
+static void keep(const struct pmrun_options *o, const struct trace *trace)
 {
-	char new_path[PATH_MAX], path[PATH_MAX];
+	char trace_path[PATH_MAX], new_path[PATH_MAX], path[PATH_MAX];
+	struct stat status;
 	struct timespec now;
 	bool is_written;
 	FILE *file;
 	int fd;
 
-	if (!path_of(o, trace, ".", ".stacks", new_path) || !path_of(o, trace, "", ".stacks", path))
+	if (!path_of(o, trace, "", ".pmtrace", trace_path) || stat(trace_path, &status) != 0 ||
+		!path_of(o, trace, ".", ".stacks", new_path) || !path_of(o, trace, "", ".stacks", path))
 		return;
-	fd = open(new_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+	fd = open(new_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, status.st_mode & 0666);
 	file = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!file) {
 		if (fd >= 0)
@@ -129,21 +112,21 @@ static void keep(const struct pmrun_options *o, const struct trace *trace, mode_
 
 static void look_at(const struct pmrun_options *o, struct trace *trace, double now)
 {
-	struct page page;
+	struct trace_live live;
 	char path[PATH_MAX];
 
-	if (now < trace->next || !read_page(o->output, trace->name, &page))
+	if (now < trace->next || !read_page(o->output, trace->name, &live))
 		return;
-	if (page.live.seen_ns != trace->seen_ns || trace->wait_s == 0) {
-		trace->seen_ns = page.live.seen_ns;
+	if (live.figures.seen_ns != trace->seen_ns || trace->wait_s == 0) {
+		trace->seen_ns = live.figures.seen_ns;
 		trace->wait_s = o->hang_after > 4 ? o->hang_after / 4.0 : 1;
 		if (path_of(o, trace, "", ".stacks", path))
 			unlink(path);
 	}
 	trace->next = now + trace->wait_s;
-	if (page.live.ended_ns || now * 1e9 - (double)trace->seen_ns < 0.5e9 * o->hang_after)
+	if (live.figures.ended_ns || now * 1e9 - (double)trace->seen_ns < 0.5e9 * o->hang_after)
 		return;
-	keep(o, trace, page.mode);
+	keep(o, trace);
 	trace->wait_s = 2 * trace->wait_s < LONGEST_S ? 2 * trace->wait_s : LONGEST_S;
 	trace->next = now + trace->wait_s;
 }
@@ -163,11 +146,11 @@ void pmrun_keep_stacks(const struct pmrun_options *o, const pid_t *pids, int cou
 
 void pmrun_keep_end(const struct pmrun_options *o)
 {
-	struct page page;
+	struct trace_live live;
 	char path[PATH_MAX];
 
 	for (int i = 0; i < found.count; i++)
-		if (read_page(o->output, traces[i].name, &page) && page.live.ended_ns &&
+		if (read_page(o->output, traces[i].name, &live) && live.figures.ended_ns &&
 			path_of(o, &traces[i], "", ".stacks", path))
 			unlink(path);
 }

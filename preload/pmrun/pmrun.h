@@ -66,9 +66,6 @@ struct pmrun_traces {
 };
 struct pmrun_traces pmrun_traces(const char *path);
 
-/* Bytes of a trace's name without its ending; 0: it is no trace's. */
-size_t pmrun_trace_stem(const char *name);
-
 /*
  * Runs the command, with the environment as it is, and prints the summary. Returns the exit status to hand
  * on; does not return when the command was ended by a signal.

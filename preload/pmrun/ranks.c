@@ -29,6 +29,7 @@
 #include "output.h"
 #include "pm_format.h"
 #include "progress.h"
+#include "trace/trace_name.h"
 
 static const int passed_on[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 #define HANG_STATUS 124 /* of pmrun when it has ended the job; as of timeout(1) */
@@ -88,14 +89,6 @@ static void add_trace(struct pmrun_traces *t, int folder, const char *name)
 		close(fd);
 }
 
-size_t pmrun_trace_stem(const char *name)
-{
-	static const char suffix[] = ".pmtrace";
-	const size_t length = strlen(name), end = sizeof suffix - 1;
-
-	return length > end && strcmp(name + length - end, suffix) == 0 ? length - end : 0;
-}
-
 struct pmrun_traces pmrun_traces(const char *path)
 {
 	struct pmrun_traces t = {0};
@@ -103,7 +96,7 @@ struct pmrun_traces pmrun_traces(const char *path)
 	struct dirent *e;
 
 	while (folder && (e = readdir(folder)))
-		if (pmrun_trace_stem(e->d_name) > 0)
+		if (trace_name_stem(e->d_name) > 0)
 			add_trace(&t, dirfd(folder), e->d_name);
 	if (folder)
 		closedir(folder);

@@ -70,6 +70,17 @@ static void take_steps(struct fleet_rank *rank, const struct pm_live *figures)
 			(double)figures->step_ns[(steps - rank->each_count + i) % PM_LIVE_STEPS] / 1e9;
 }
 
+/* Median of the last steps; NaN: none has ended. */
+static double last_step_s(const struct pm_live *figures)
+{
+	double values[FLEET_LAST];
+	size_t count = 0;
+
+	for (uint64_t n = figures->steps; n > 0 && count < FLEET_LAST && count < PM_LIVE_STEPS; n--)
+		values[count++] = (double)figures->step_ns[(n - 1) % PM_LIVE_STEPS];
+	return count ? statistics_median(values, count) / 1e9 : NAN;
+}
+
 static void take_figures(struct fleet_rank *rank, const struct trace_live *live)
 {
 	const struct pm_live *figures = &live->figures;
@@ -84,7 +95,7 @@ static void take_figures(struct fleet_rank *rank, const struct trace_live *live)
 	rank->timed_steps = (double)figures->timed_steps;
 	for (size_t i = 0; i < 3; i++)
 		rank->device_s[i] = (double)figures->device_ns[i] / 1e9;
-	rank->step_s = trace_live_step_ns(live, FLEET_LAST) / 1e9;
+	rank->step_s = last_step_s(figures);
 	take_steps(rank, figures);
 	find_compute(rank);
 }

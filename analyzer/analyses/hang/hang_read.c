@@ -1,6 +1,7 @@
 /* The ranks of a job and their communicators, from files and folders. */
 #include "base/parallel.h"
 #include "hang_private.h"
+#include "trace/trace_name.h"
 
 #include <dirent.h>
 #include <err.h>
@@ -65,9 +66,7 @@ static void add_rank(struct hang *hang, const struct source *source)
 
 static int is_trace(const struct dirent *entry)
 {
-	const size_t length = strlen(entry->d_name);
-
-	return length > 8 && strcmp(entry->d_name + length - 8, ".pmtrace") == 0;
+	return trace_name_stem(entry->d_name) > 0;
 }
 
 static void add_path(struct sources *sources, const char *path)

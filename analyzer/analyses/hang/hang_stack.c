@@ -6,6 +6,7 @@
  */
 #include "base/table.h"
 #include "hang_private.h"
+#include "trace/trace_name.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -106,13 +107,13 @@ static bool is_of_now(const struct hang_rank *rank, const char *line, int64_t *a
 
 static void read_kept(struct hang *hang, struct hang_rank *rank)
 {
-	const size_t stem = strlen(rank->trace.path) - strlen(".pmtrace");
+	const size_t stem = trace_name_stem(rank->trace.path);
 	char path[PATH_MAX], *line = NULL;
 	size_t room = 0;
 	int64_t at_ns;
 	FILE *file;
 
-	if (strlen(rank->trace.path) < strlen(".pmtrace") ||
+	if (!stem ||
 		snprintf(path, sizeof(path), "%.*s.stacks", (int)stem, rank->trace.path) >= (int)sizeof(path))
 		return;
 	file = fopen(path, "re");

@@ -4,6 +4,7 @@
 #include "import/imported.h"
 #include "summary.h"
 #include "trace/trace.h"
+#include "trace/trace_name.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,9 +15,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#define ENDING ".pmtrace"
-#define ENDING_BYTES (sizeof(ENDING) - 1)
 
 /* ---- Which traces ---- */
 
@@ -72,7 +70,7 @@ static int32_t rank_in_header(const char *path)
  * through the folder: only a name that can be read in two ways is worth opening the file. */
 static bool is_of_rank(const char *folder, const char *name, int32_t rank, struct arena *arena)
 {
-	size_t end = strlen(name) - ENDING_BYTES;
+	size_t end = trace_name_stem(name);
 	int64_t last = number_before(name, &end), before = number_before(name, &end);
 	bool as_last = last == rank, as_before = before == rank && last > 1;
 
@@ -111,14 +109,11 @@ static int add_folder(struct reduce_files *files, const char *path, int32_t rank
 		*error = arena_format(&files->arena, "%s: %s", path, strerror(errno));
 		return -1;
 	}
-	for (struct dirent *entry; (entry = readdir(folder));) {
-		size_t length = strlen(entry->d_name);
-
-		if (length > ENDING_BYTES && strcmp(entry->d_name + length - ENDING_BYTES, ENDING) == 0 &&
+	for (struct dirent *entry; (entry = readdir(folder));)
+		if (trace_name_stem(entry->d_name) &&
 			(rank < 0 || is_of_rank(path, entry->d_name, rank, &files->arena)))
 			*MEM_PUSH(files->items, files->count, files->room) =
 				arena_format(&files->arena, "%s/%s", path, entry->d_name);
-	}
 	closedir(folder);
 	if (files->count > before) {
 		qsort(files->items + before, files->count - before, sizeof(*files->items), compare_texts);
@@ -164,11 +159,10 @@ void reduce_free(struct reduce_files *files)
 char *reduce_name(const char *trace, const char *folder)
 {
 	const char *slash = strrchr(trace, '/'), *base = slash ? slash + 1 : trace;
-	size_t length = strlen(base), bytes = strlen(trace) + (folder ? strlen(folder) : 0) + 16;
+	const size_t stem = trace_name_stem(base), length = stem ? stem : strlen(base);
+	const size_t bytes = strlen(trace) + (folder ? strlen(folder) : 0) + 16;
 	char *name = mem_alloc(bytes, 1);
 
-	if (length > ENDING_BYTES && strcmp(base + length - ENDING_BYTES, ENDING) == 0)
-		length -= ENDING_BYTES;
 	if (folder)
 		snprintf(name, bytes, "%s/%.*s.pmsum", folder, (int)length, base);
 	else

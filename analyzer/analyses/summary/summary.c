@@ -3,6 +3,7 @@
 #include "base/limit.h"
 #include "base/regular_file.h"
 #include "summary_code.h"
+#include "trace/trace_name.h"
 
 #include <assert.h>
 #include <dirent.h>
@@ -296,7 +297,7 @@ static bool has_summaries(const char *path)
 		const char *dot = strrchr(entry->d_name, '.');
 
 		found |= dot && strcmp(dot, ".pmsum") == 0;
-		traces = dot && strcmp(dot, ".pmtrace") == 0;
+		traces = trace_name_stem(entry->d_name) > 0;
 	}
 	if (folder)
 		closedir(folder);
