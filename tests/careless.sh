@@ -52,8 +52,8 @@ done <<'END'
 1 | text: byte 0: not a trace                                  | pmanalyze report text
 1 | cut.pmtrace: byte 0: a file of 100 bytes, expected a header                                 | pmanalyze report cut.pmtrace
 1 | run: a folder, expected one trace: name a \*.pmtrace file  | pmanalyze dump run
-1 | run: no file ending in .* pmanalyze report                 | pmanalyze window run
-1 | run: no file ending in .* pmanalyze report                 | pmanalyze arrivals run
+1 | run: no file ending in one of .* pmanalyze report          | pmanalyze window run
+1 | run: no file ending in one of .* pmanalyze report          | pmanalyze arrivals run
 2 | at least two runs are needed                               | pmanalyze compare run
 1 | nowhere: No such file or directory                         | pmanalyze compare run nowhere
 1 | empty_folder: Is a directory                               | pmanalyze html -o empty_folder run

@@ -253,8 +253,8 @@ static bool add_folder(
 	if (list->count == first) {
 		if (depth == 0)
 			*error = arena_format(arena,
-				"%s: no file ending in .json, .json.gz or .sqlite (pmhook's own traces: pmanalyze report, comm)",
-				path);
+				"%s: no file ending in one of %s (pmhook's own traces: pmanalyze report, comm)",
+				path, importer_suffixes(arena));
 		return false;
 	}
 	qsort(list->items + first, list->count - first, sizeof(*list->items), compare_names);

@@ -104,6 +104,41 @@ const char *importer_suffix(const char *name)
 	return best;
 }
 
+/* The suffix that comes n-th, those of all rows one after the other; NULL: there are not so many. */
+static const char *suffix_at(size_t n)
+{
+	for (size_t i = 0; i < IMPORTERS; i++)
+		for (const char *const *suffix = importers[i].suffix; *suffix; suffix++)
+			if (n-- == 0)
+				return *suffix;
+	return NULL;
+}
+
+/* Is it there before, or does it end in another, which says as much? */
+static bool is_said(size_t n)
+{
+	const char *suffix = suffix_at(n), *other;
+
+	for (size_t i = 0; (other = suffix_at(i)); i++) {
+		const size_t length = strlen(suffix), bytes = strlen(other);
+
+		if (i != n && bytes <= length && strcmp(suffix + length - bytes, other) == 0 &&
+			(bytes < length || i < n))
+			return true;
+	}
+	return false;
+}
+
+const char *importer_suffixes(struct arena *arena)
+{
+	const char *text = "", *suffix;
+
+	for (size_t i = 0; (suffix = suffix_at(i)); i++)
+		if (!is_said(i))
+			text = arena_format(arena, "%s%s%s", text, *text ? ", " : "", suffix);
+	return text;
+}
+
 const char *importer_list(struct arena *arena)
 {
 	const char *text = "";

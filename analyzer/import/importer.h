@@ -42,6 +42,9 @@ bool rocprof_json_sniff(const struct importer_head *head);
 /* The suffix that the file's name ends in, of any row; NULL: none. */
 const char *importer_suffix(const char *name);
 
+/* ".sqlite, .db, .json", of all rows: each that ends in no other of them; in the arena. */
+const char *importer_suffixes(struct arena *arena);
+
 /* Sets `trouble`: what the file looks like, what to do with it, and all that is read. Answers -1. */
 int importer_refuse(struct imported *imported, const struct importer_head *head);
 
