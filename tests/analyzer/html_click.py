@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""The HTML report as one works with it: html_click.py PMANALYZE MAKE_TRACE [FRAMES]. A headless Chromium opens reports of made-up runs;
+"""The HTML report as one works with it: html_click.py PMANALYZE MAKE_TRACE. A headless Chromium opens reports of made-up runs;
 clicks, keys and the wheel go through the browser's own input. Tables sort as their numbers say and filter; the timeline has as
 many events of a layer as the exported traces, zooms, pans, folds, searches and tells what is under the pointer; a finding leads
-to its layer and to the timeline. With FRAMES, only a page with over a million events is drawn so often, zooming; how long the
-script takes for a frame is printed. Exits with 77 where there is no Chromium.
+to its layer and to the timeline. The still picture is parsed when it is unfolded. Exits with 77 where there is no Chromium.
 """
 import gzip
 import json
@@ -13,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 
+import browser as chromium
 import html_events
 
 pmanalyze, make_trace = (os.path.abspath(path) for path in sys.argv[1:3])
@@ -24,104 +24,6 @@ def check(holds, what):
     if not holds:
         failures += 1
         print(what)
-
-
-class Browser:
-    """Chromium by its protocol over two pipes: one JSON message after another, each ended by a zero byte."""
-
-    def __init__(self, program, folder):
-        to_read, self.write = os.pipe()
-        self.read, to_write = os.pipe()
-
-        def place():
-            # Descriptors 3 and 4, whichever numbers the pipes have.
-            first, second = os.dup2(to_read, 100), os.dup2(to_write, 101)
-            os.dup2(first, 3)
-            os.dup2(second, 4)
-
-        self.process = subprocess.Popen(
-            [program, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--remote-debugging-pipe",
-             "--window-size=1200,900", f"--user-data-dir={folder}", "about:blank"],
-            preexec_fn=place, close_fds=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        os.close(to_read)
-        os.close(to_write)
-        self.number, self.rest, self.session, self.errors = 0, b"", None, []
-        target = self.ask("Target.createTarget", url="about:blank")["targetId"]
-        self.session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        self.ask("Page.enable")
-        self.ask("Runtime.enable")
-
-    def message(self):
-        while b"\0" not in self.rest:
-            got = os.read(self.read, 1 << 16)
-            if not got:
-                raise EOFError("Chromium ended")
-            self.rest += got
-        text, self.rest = self.rest.split(b"\0", 1)
-        message = json.loads(text)
-        if message.get("method") == "Runtime.exceptionThrown":
-            self.errors.append(message["params"]["exceptionDetails"].get("exception", {}).get("description", "an exception"))
-        return message
-
-    def ask(self, method, **parameters):
-        self.number += 1
-        message = {"id": self.number, "method": method, "params": parameters}
-        if self.session:
-            message["sessionId"] = self.session
-        os.write(self.write, json.dumps(message).encode() + b"\0")
-        while True:
-            answer = self.message()
-            if answer.get("id") == self.number:
-                if "error" in answer:
-                    raise RuntimeError(f"{method}: {answer['error']}")
-                return answer["result"]
-
-    def open(self, path):
-        self.ask("Page.navigate", url="file://" + path)
-        while self.message().get("method") != "Page.loadEventFired":
-            pass
-        self.settle()
-
-    def value(self, expression):
-        result = self.ask("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
-        if "exceptionDetails" in result:
-            raise RuntimeError(f"{expression}: {result['exceptionDetails']}")
-        return result["result"].get("value")
-
-    def settle(self):
-        """Two frames: what was to be drawn is."""
-        self.value("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))")
-
-    def place(self, element, across=0.5, down=0.5):
-        return self.value(f"(() => {{ const e = {element}; e.scrollIntoView({{block: 'center', behavior: 'instant'}});"
-                          "const b = e.getBoundingClientRect();"
-                          f"return [b.left + b.width * {across}, b.top + b.height * {down}]; }})()")
-
-    def mouse(self, kind, x, y, **more):
-        self.ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
-
-    def click(self, element, across=0.5, down=0.5):
-        x, y = self.place(element, across, down)
-        self.mouse("mousePressed", x, y, button="left", buttons=1, clickCount=1)
-        self.mouse("mouseReleased", x, y, button="left", clickCount=1)
-        self.settle()
-
-    def key(self, key, text=""):
-        self.ask("Input.dispatchKeyEvent", type="keyDown", key=key, text=text)
-        self.ask("Input.dispatchKeyEvent", type="keyUp", key=key)
-        self.settle()
-
-    def type(self, text):
-        self.ask("Input.insertText", text=text)
-        self.settle()
-
-    def close(self):
-        self.session = None
-        try:
-            self.ask("Browser.close")
-        except (EOFError, OSError):
-            pass
-        self.process.wait()
 
 
 def report(name, *more):
@@ -178,7 +80,11 @@ def check_timeline(browser, ranks):
     events = int(browser.value(STATUS).split(" events")[0].replace(",", ""))
     check(events > 400 * ranks, f"events: {browser.value(STATUS)}")
     check(browser.value("document.querySelectorAll('.view > .row').length") == ranks, "rows of the timeline")
-    check(browser.value("document.querySelector('details table.lines') !== null"), "the still picture is not kept")
+    still = f"{VIEW}.parentElement.querySelectorAll('details table.lines .rule').length"
+    check(browser.value(still) == 0, "the still picture is parsed before it is asked for")
+    browser.click(f"{VIEW}.parentElement.querySelector('summary')")
+    check(browser.value(still) == ranks, "the still picture is not kept")
+    browser.click(f"{VIEW}.parentElement.querySelector('summary')")
     before = window(browser)
     browser.value(f"{VIEW}.focus()")
     browser.key("+", "+")
@@ -309,36 +215,18 @@ def check_links(browser):
     browser.value("document.querySelector('.tools input[aria-label^=\"search events\"]').value = ''")
 
 
-def measure(browser, frames):
-    os.mkdir("many")
-    subprocess.run([make_trace, "many", "three", "10000"], check=True)
-    browser.open(report("many", "--events", "1300000"))
-    print(browser.value(STATUS).split(".")[0])
-    browser.click("[...document.querySelectorAll('.tools button')].find(b => b.textContent === 'all')")
-    times = []
-    for frame in range(frames):
-        browser.value(f"{VIEW}.focus()")
-        browser.key("-+"[frame % 2], "-+"[frame % 2])
-        times.append(float(browser.value(f"{VIEW}.dataset.frame")))
-    times.sort()
-    print(f"{frames} frames: median {times[len(times) // 2]} ms, longest {times[-1]} ms")
-
-
 def main():
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    program = chromium.find()
     if not program:
         print("skipped: no Chromium is installed")
         return 77
     folder = tempfile.mkdtemp()
     os.chdir(folder)
-    browser = Browser(program, os.path.join(folder, "profile"))
+    browser = chromium.Browser(program, os.path.join(folder, "profile"))
     try:
         for name in ("three", "causes"):
             os.mkdir(name)
             subprocess.run([make_trace, name, name], check=True, stdout=subprocess.DEVNULL)
-        if len(sys.argv) > 3:
-            measure(browser, int(sys.argv[3]))
-            return 0
         browser.open(report("three"))
         check_tables(browser)
         check_timeline(browser, 3)

@@ -16,16 +16,17 @@ def numbers(text):
 
 def decode(data, rank):
     """Of a rank: (lane, start, end, phase, kernel or call, layer) of each event, in ns."""
-    stream, start, events, last = numbers(rank["events"]), 0, [], ""
-    lanes = []
+    events, titles, last = [], [], ""
     for title in data["lanes"]:
         last = title or last
-        lanes.append(last)
-    for number in stream:
-        later = next(stream)
-        start += -(later >> 1) if later & 1 else later >> 1
-        name = data["names"][number // len(lanes)]
-        events.append((lanes[number % len(lanes)], start, start + next(stream), data["phases"][name[0]][0], name[1], name[2]))
+        titles.append(last)
+    for title, (count, start, text) in zip(titles, rank["lanes"], strict=True):
+        stream = list(numbers(text))
+        assert len(stream) == 3 * count, f"{len(stream)} numbers of {count} events"
+        for number, later, duration in zip(*[iter(stream)] * 3):
+            name = data["names"][number]
+            start += later
+            events.append((title, start, start + duration, data["phases"][name[0]][0], name[1], name[2]))
     return events
 
 

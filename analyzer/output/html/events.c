@@ -1,10 +1,11 @@
 /*
  * The HTML report's events: what the script draws as the timeline over ranks, as JSON beside the picture that
- * is there without script. Names are listed once; a rank's events are numbers in the base-64 of RFC 4648,
- * three of each event, with seven bits a byte, the lowest first (the eighth: more follows):
- *   the number of the name times that of lanes, plus the lane
- *   start in ns since that of the event before (the first: since the start of all), with its sign in bit 0
- *   duration in ns
+ * is there without script. Names are listed once; the events of a rank's lane are their count, the first
+ * one's start in ns since that of the picture and, in order of start, numbers in the base-64 of RFC 4648,
+ * with seven bits a byte, the lowest first (the eighth: more follows). Three for each event: its name's place
+ * in the list; its start in ns since that of the event before, of the first 0; its duration in ns.
+ *
+ * So the script decodes a rank when it is first drawn, and not before.
  */
 #include "analyses/kernels.h"
 #include "base/intern.h"
@@ -27,17 +28,27 @@ struct made {
 	const struct layer *layer;
 };
 
+struct event {
+	int64_t begin_ns, end_ns;
+	uint32_t name;
+};
+
+struct lane {
+	struct event *items;
+	size_t count, room;
+};
+
 struct events {
 	struct html_page *page;
 	const struct html_run *run;
-	int64_t begin_ns, end_ns;
-	struct intern names; /* as they are written */
+	int64_t begin_ns, end_ns;  /* of the picture */
+	int64_t first_ns, last_ns; /* of all events */
+	struct intern names;       /* as they are written */
 	struct made *made;
 	size_t made_count, made_room;
 	struct lookup made_lookup;
-	struct buffer rank;
-	int64_t last_ns;
-	size_t count;
+	struct lane lanes[HTML_LANES]; /* of one rank */
+	struct buffer numbers;         /* of one lane */
 };
 
 /* A JSON string in which nothing is markup, for a page that is XML too. */
@@ -76,10 +87,10 @@ static void write_base64(FILE *out, const struct buffer *buffer)
 				(left > 1 ? (uint32_t)buffer->bytes[i + 1] << 8 : 0) |
 				(left > 2 ? buffer->bytes[i + 2] : 0);
 
-		fputc(digits[bits >> 18], out);
-		fputc(digits[bits >> 12 & 63], out);
-		fputc(left > 1 ? digits[bits >> 6 & 63] : '=', out);
-		fputc(left > 2 ? digits[bits & 63] : '=', out);
+		fputc_unlocked(digits[bits >> 18], out);
+		fputc_unlocked(digits[bits >> 12 & 63], out);
+		fputc_unlocked(left > 1 ? digits[bits >> 6 & 63] : '=', out);
+		fputc_unlocked(left > 2 ? digits[bits & 63] : '=', out);
 	}
 }
 
@@ -149,15 +160,16 @@ static uint32_t name_of(struct events *events, const struct html_span *span)
 static void add_event(void *context, const struct html_span *span)
 {
 	struct events *events = context;
-	int64_t later_ns = span->begin_ns - events->last_ns;
+	struct lane *lane = &events->lanes[span->lane];
 
 	if (span->end_ns < span->begin_ns)
 		return;
-	put_number(&events->rank, (uint64_t)name_of(events, span) * HTML_LANES + span->lane);
-	put_number(&events->rank, later_ns < 0 ? (uint64_t)-later_ns << 1 | 1 : (uint64_t)later_ns << 1);
-	put_number(&events->rank, (uint64_t)(span->end_ns - span->begin_ns));
-	events->last_ns = span->begin_ns;
-	events->count++;
+	*MEM_PUSH(lane->items, lane->count, lane->room) =
+		(struct event){span->begin_ns, span->end_ns, name_of(events, span)};
+	if (span->begin_ns < events->first_ns)
+		events->first_ns = span->begin_ns;
+	if (span->end_ns > events->last_ns)
+		events->last_ns = span->end_ns;
 }
 
 /* Iterations around the one of the picture, `more` on each side. */
@@ -218,6 +230,40 @@ static size_t choose(struct events *events, bool **chosen)
 	return more;
 }
 
+static int compare_events(const void *left, const void *right)
+{
+	const struct event *a = left, *b = right;
+
+	if (a->begin_ns != b->begin_ns)
+		return a->begin_ns < b->begin_ns ? -1 : 1;
+	return a->end_ns < b->end_ns ? -1 : a->end_ns > b->end_ns;
+}
+
+/* [3,1200,"..."] */
+static void write_lane(struct events *events, struct lane *lane)
+{
+	int64_t first_ns = events->begin_ns, since_ns;
+
+	events->numbers.count = 0;
+	if (lane->count) {
+		qsort(lane->items, lane->count, sizeof(*lane->items), compare_events);
+		first_ns = lane->items[0].begin_ns;
+	}
+	since_ns = first_ns;
+	for (size_t i = 0; i < lane->count; i++) {
+		const struct event *event = &lane->items[i];
+
+		put_number(&events->numbers, event->name);
+		put_number(&events->numbers, (uint64_t)(event->begin_ns - since_ns));
+		put_number(&events->numbers, (uint64_t)(event->end_ns - event->begin_ns));
+		since_ns = event->begin_ns;
+	}
+	fprintf(events->page->out, "[%zu,%lld,\"", lane->count, (long long)(first_ns - events->begin_ns));
+	write_base64(events->page->out, &events->numbers);
+	fputs("\"]", events->page->out);
+	lane->count = 0;
+}
+
 static void write_rank(struct events *events, size_t w, size_t more)
 {
 	struct analysis *analysis = events->run->analysis;
@@ -225,8 +271,6 @@ static void write_rank(struct events *events, size_t w, size_t more)
 	FILE *out = events->page->out;
 	size_t first, end;
 
-	events->rank.count = 0;
-	events->last_ns = events->begin_ns;
 	iterations_of(events, worker, more, &first, &end);
 	for (size_t i = first; i < end; i++)
 		html_spans(analysis, worker, i, add_event, events);
@@ -237,15 +281,46 @@ static void write_rank(struct events *events, size_t w, size_t more)
 		fprintf(out, "%s%lld,%lld", i > first ? "," : "",
 			(long long)(worker->iterations.items[i].begin_ns - events->begin_ns),
 			(long long)(worker->iterations.items[i].end_ns - events->begin_ns));
-	fputs("],\"events\":\"", out);
-	write_base64(out, &events->rank);
-	fputs("\"}", out);
+	fputs("],\"lanes\":[", out);
+	for (int lane = 0; lane < HTML_LANES; lane++) {
+		fputs(lane ? "," : "", out);
+		write_lane(events, &events->lanes[lane]);
+	}
+	fputs("]}", out);
+}
+
+static void write_ranks(struct events *events, const bool *chosen, size_t more)
+{
+	const struct analysis *analysis = events->run->analysis;
+	FILE *out = events->page->out;
+	const char *before = "";
+
+	events->first_ns = events->begin_ns;
+	events->last_ns = events->end_ns;
+	fputs("\"ranks\":[", out);
+	for (size_t w = 0; w < analysis->worker_count; w++)
+		if (chosen[w]) {
+			fputs(before, out);
+			write_rank(events, w, more);
+			before = ",\n";
+		}
+	fprintf(out, "],\n\"limits\":[%lld,%lld],\n", (long long)(events->first_ns - events->begin_ns),
+		(long long)(events->last_ns - events->begin_ns));
+}
+
+static void events_free(struct events *events)
+{
+	for (int lane = 0; lane < HTML_LANES; lane++)
+		free(events->lanes[lane].items);
+	intern_free(&events->names);
+	lookup_free(&events->made_lookup);
+	free(events->made);
+	free(events->numbers.bytes);
 }
 
 void html_events(struct html_page *page, const struct html_run *run)
 {
 	struct events events = {.page = page, .run = run};
-	const char *before = "";
 	bool *chosen;
 	size_t more;
 
@@ -254,15 +329,10 @@ void html_events(struct html_page *page, const struct html_run *run)
 	html_window(run->analysis, &events.begin_ns, &events.end_ns);
 	more = choose(&events, &chosen);
 	fprintf(page->out,
-		"<script type=\"application/json\" class=\"events\" data-run=\"%zu\">{\"window\":%lld,\"all\":%zu,\"ranks\":[",
+		"<script type=\"application/json\" class=\"events\" data-run=\"%zu\">{\"window\":%lld,\"all\":%zu,",
 		page->run, (long long)(events.end_ns - events.begin_ns), run->analysis->worker_count);
-	for (size_t w = 0; w < run->analysis->worker_count; w++)
-		if (chosen[w]) {
-			fputs(before, page->out);
-			write_rank(&events, w, more);
-			before = ",\n";
-		}
-	fputs("],\n\"phases\":[", page->out);
+	write_ranks(&events, chosen, more);
+	fputs("\"phases\":[", page->out);
 	for (int kind = 0; kind < HTML_KINDS; kind++) {
 		fprintf(page->out, "%s[\"%s\",", kind ? "," : "", html_phase_key(kind));
 		write_string(page->out, html_phase_title(kind));
@@ -276,9 +346,6 @@ void html_events(struct html_page *page, const struct html_run *run)
 	for (size_t i = 1; i < events.names.count; i++)
 		fprintf(page->out, ",\n%s", events.names.items[i]);
 	fputs("]}</script>\n", page->out);
-	intern_free(&events.names);
-	lookup_free(&events.made_lookup);
-	free(events.made);
-	free(events.rank.bytes);
+	events_free(&events);
 	free(chosen);
 }

@@ -28,7 +28,9 @@ static const char style[] =
 	".try{color:var(--dim);font-size:14px}table+table,details table,.scroll+table{margin-top:12px}\n"
 	"details{margin:6px 0}summary{cursor:pointer;color:var(--dim);font-size:13px;padding:2px 0}"
 	"summary:focus-visible,a:focus-visible{outline:2px solid var(--forward);outline-offset:2px}"
-	"section,h1{scroll-margin-top:8px}\n"
+	"section,h1{scroll-margin-top:8px}"
+	/* Laid out and painted when near the window; what is found, printed or jumped to is, too. */
+	"section{content-visibility:auto;contain-intrinsic-size:auto 600px;overflow-clip-margin:6px}\n"
 	"th .row{display:block;height:18px;line-height:18px}.gain{fill:var(--update)}"
 	".plain{fill:var(--plain)}.near{fill:var(--forward)}.faded{opacity:.35}\n"
 	"svg text.t{font-size:10px;fill:#111}svg text.t-forward,svg text.t-graph{fill:#fff}"
@@ -39,7 +41,7 @@ static const char style[] =
 	"@media (max-width:640px){body{padding:12px 12px 32px}svg text.half{display:none}"
 	".lead{padding-left:26px}}\n"
 	"@media (max-width:900px){th,td{padding:2px 4px}table.list{font-size:12px}}\n"
-	"@media print{.toc{display:none}table{font-size:8pt}.scroll{overflow:visible}th,"
+	"@media print{.toc{display:none}section{content-visibility:visible}table{font-size:8pt}.scroll{overflow:visible}th,"
 	"td{padding:1px 3px}.dim,.legend{break-after:avoid}}\n";
 
 /* Patterns of idle causes; and of waiting, in the colour of communication. */

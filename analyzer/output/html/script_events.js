@@ -14,47 +14,38 @@ function ruler_text(ns, step, longest) {
 	return (ns / unit).toFixed(digits) + " " + name;
 }
 
-/* The numbers of events.c, into arrays of each lane in order of start. `reach` is the latest end up to an event. */
-function read_events(text, lane_count) {
-	const bytes = Uint8Array.from(atob(text), character => character.charCodeAt(0));
-	const lanes = Array.from({length: lane_count}, () => []);
-	let at = 0, start = 0;
+/* A lane of events.c as arrays in order of start; `reach` is the latest end up to an event. */
+function read_lane([count, first, text]) {
+	const bytes = atob(text), lane = empty_lane(count);
+	let at = 0, start = first, reach = -Infinity;
 
 	function next() {
 		let value = 0, scale = 1, byte;
 
 		do {
-			byte = bytes[at++];
+			byte = bytes.charCodeAt(at++);
 			value += (byte & 127) * scale;
 			scale *= 128;
 		} while (byte & 128);
 		return value;
 	}
-	while (at < bytes.length) {
-		const name = next(), later = next();
-
-		start += (later % 2 ? -1 : 1) * Math.floor(later / 2);
-		lanes[name % lane_count].push([start, start + next(), Math.floor(name / lane_count)]);
+	for (let i = 0; i < count; i++) {
+		lane.name[i] = next();
+		lane.start[i] = start += next();
+		lane.end[i] = start + next();
+		lane.reach[i] = reach = Math.max(reach, lane.end[i]);
 	}
-	return lanes.map(lane_of);
+	return lane;
 }
 
-function lane_of(events) {
-	const lane = {
-		count: events.length,
-		start: new Float64Array(events.length),
-		end: new Float64Array(events.length),
-		reach: new Float64Array(events.length),
-		name: new Uint32Array(events.length),
+function empty_lane(count) {
+	return {
+		count,
+		start: new Float64Array(count),
+		end: new Float64Array(count),
+		reach: new Float64Array(count),
+		name: new Uint32Array(count),
 	};
-	let reach = -Infinity;
-
-	events.sort((a, b) => a[0] - b[0]);
-	events.forEach((event, i) => {
-		[lane.start[i], lane.end[i], lane.name[i]] = event;
-		reach = lane.reach[i] = Math.max(reach, event[1]);
-	});
-	return lane;
 }
 
 /* The first of an ascending array, from `from` on, that is greater than the value. */
@@ -74,10 +65,18 @@ function first_above(array, value, from) {
 
 /* Those events of a lane whose names match, as a lane. */
 function part_of(lane, matches) {
-	const events = [];
+	let count = 0, reach = -Infinity;
 
 	for (let i = 0; i < lane.count; i++)
-		if (matches[lane.name[i]])
-			events.push([lane.start[i], lane.end[i], lane.name[i]]);
-	return lane_of(events);
+		count += matches[lane.name[i]] ? 1 : 0;
+	const part = empty_lane(count);
+
+	for (let i = 0, to = 0; i < lane.count; i++)
+		if (matches[lane.name[i]]) {
+			part.start[to] = lane.start[i];
+			part.end[to] = lane.end[i];
+			part.name[to] = lane.name[i];
+			part.reach[to++] = reach = Math.max(reach, lane.end[i]);
+		}
+	return part;
 }

@@ -32,8 +32,7 @@ document.querySelectorAll("svg.flame").forEach(flame => {
 		fit();
 	}
 
-	fit();
-	window.addEventListener("resize", fit);
+	new ResizeObserver(fit).observe(flame); /* also at first, when it has been laid out */
 
 	for (const item of boxes)
 		item.box.addEventListener("click", () => show(item));

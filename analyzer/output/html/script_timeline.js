@@ -1,8 +1,29 @@
 /*
  * Of the report's script (README.md): the timeline over ranks, its window, and what is found and selected in it.
- * A rank is a row with a button that folds it and a canvas, drawn while it is in sight (script_timeline_draw.js).
+ * A rank is a row with a button that folds it and a canvas, drawn while it is in sight (script_timeline_draw.js). Its
+ * events are decoded when they are first asked for: opening the page costs nothing for what is not looked at.
  */
 const LANE_HEIGHT = 15, FOLDED_HEIGHT = 8;
+
+class Rank {
+	constructor(data, shown, folded) {
+		this.name = data.name;
+		this.steps = data.steps;
+		this.data = shown.map(i => data.lanes[i]);
+		this.count = this.data.reduce((sum, [count]) => sum + count, 0);
+		this.found = null;
+		this.folded = folded;
+		this.visible = false;
+	}
+
+	get lanes() {
+		if (this.data) {
+			this.decoded = this.data.map(read_lane);
+			this.data = null;
+		}
+		return this.decoded;
+	}
+}
 
 class Timeline {
 	constructor(data, section, run) {
@@ -10,45 +31,27 @@ class Timeline {
 		this.phases = data.phases;
 		this.kinds = Uint8Array.from(data.names, name => (name ? name[0] : 0));
 		this.window = data.window;
-		this.ranks = data.ranks.map(rank => ({name: rank.name, steps: rank.steps, lanes: read_events(rank.events, data.lanes.length),
-			found: null, folded: data.ranks.length > 16, visible: true}));
 		/* Lanes that no rank has anything in are left out. */
-		const shown = data.lanes.map((title, i) => i).filter(i => this.ranks.some(rank => rank.lanes[i].count));
+		const shown = data.lanes.map((title, i) => i).filter(i => data.ranks.some(rank => rank.lanes[i][0]));
 
+		this.ranks = data.ranks.map(rank => new Rank(rank, shown, data.ranks.length > 16));
 		this.titles = shown.map(i => data.lanes[i]);
 		this.device = Math.max(0, this.titles.indexOf("compute"));
-		for (const rank of this.ranks)
-			rank.lanes = shown.map(i => rank.lanes[i]);
 		this.all = data.all;
 		this.run = run;
 		this.section = section;
-		this.limits = this.extent();
-		this.from = 0;
-		this.to = this.window;
+		this.limits = data.limits;
 		this.rank = 0;
 		this.selected = null;
 		this.matches = null;
 		this.build();
-		this.read_colours();
-		this.draw_soon();
-	}
-
-	extent() {
-		let from = 0, to = this.window;
-
-		for (const rank of this.ranks)
-			for (const lane of rank.lanes)
-				if (lane.count) {
-					from = Math.min(from, lane.start[0]);
-					to = Math.max(to, lane.reach[lane.count - 1]);
-				}
-		return [from, to];
+		this.show(0, this.window);
 	}
 
 	/* -- What it stands on -- */
 
 	build() {
-		const events = this.ranks.reduce((sum, rank) => sum + rank.lanes.reduce((all, lane) => all + lane.count, 0), 0);
+		const events = this.ranks.reduce((sum, rank) => sum + rank.count, 0);
 		const button = (text, label, act) => {
 			const made = make("button", {class: "b", type: "button", "aria-label": label, title: label}, text);
 
@@ -87,15 +90,31 @@ class Timeline {
 		this.view.addEventListener("pointerleave", () => (this.over = false));
 		document.addEventListener("keydown", event => this.key(event));
 		new ResizeObserver(() => this.draw_soon()).observe(this.view);
+		new IntersectionObserver(entries => {
+			this.in_sight = entries[entries.length - 1].isIntersecting;
+			this.draw_soon();
+		}, {rootMargin: "300px"}).observe(this.view);
 		matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-			this.read_colours();
+			this.colours = null;
 			this.draw_soon();
 		});
-		/* What was there without script stays, below. */
-		const still = this.section.querySelector("table.lines"), fold = make("details", {}, make("summary", {}, "as a still picture"));
+		this.build_still();
+	}
+
+	/* What is there without script stays, below: parsed when it is unfolded or printed. */
+	build_still() {
+		const still = this.section.querySelector("noscript"), fold = make("details", {}, make("summary", {}, "as a still picture"));
+		const fill = () => {
+			if (fold.childElementCount === 1)
+				fold.insertAdjacentHTML("beforeend", still.textContent);
+		};
 
 		still.before(fold);
-		fold.append(still);
+		fold.addEventListener("toggle", fill);
+		addEventListener("beforeprint", () => {
+			fill();
+			fold.open = true;
+		});
 	}
 
 	build_rank(rank, number) {
@@ -108,8 +127,7 @@ class Timeline {
 		this.fold(number, rank.folded);
 		new IntersectionObserver(entries => {
 			rank.visible = entries[entries.length - 1].isIntersecting;
-			if (rank.visible)
-				this.draw_soon();
+			this.draw_soon();
 		}, {root: this.view, rootMargin: "200px"}).observe(rank.row);
 		rank.canvas.addEventListener("wheel", event => this.wheel(event), {passive: false});
 		rank.canvas.addEventListener("pointerdown", event => this.press(event, number));
@@ -146,6 +164,8 @@ class Timeline {
 
 		this.from = Math.min(Math.max(from, first), last - wide);
 		this.to = this.from + wide;
+		this.view.dataset.from = this.from;
+		this.view.dataset.to = this.to;
 		this.draw_soon();
 	}
 

@@ -17,7 +17,7 @@ class DrawnTimeline extends Timeline {
 	}
 
 	draw_soon() {
-		if (this.pending)
+		if (this.pending || !this.in_sight)
 			return;
 		this.pending = true;
 		requestAnimationFrame(() => {
@@ -29,11 +29,11 @@ class DrawnTimeline extends Timeline {
 	draw() {
 		const began = performance.now();
 
+		if (!this.colours)
+			this.read_colours();
 		this.draw_axis();
 		this.map.draw();
 		this.ranks.forEach((rank, i) => rank.visible && this.draw_rank(rank, i));
-		this.view.dataset.from = this.from;
-		this.view.dataset.to = this.to;
 		this.view.dataset.frame = (performance.now() - began).toFixed(2);
 	}
 

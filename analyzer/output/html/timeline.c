@@ -303,12 +303,13 @@ void html_timeline(struct html_page *page, const struct html_run *run)
 	html_events(page, run);
 	write_words(&picture, shown, count);
 	write_legend(&picture);
-	fputs("<table class=\"lines\">\n", page->out);
+	/* A browser with script does not parse it before the reader asks for it. */
+	fprintf(page->out, "%s<table class=\"lines\">\n", page->event_most ? "<noscript>" : "");
 	for (size_t w = 0; w < count; w++)
 		if (chosen[w])
 			write_rank(&picture, w);
 	html_axis(page, (double)(picture.end_ns - picture.begin_ns));
-	fputs("</table>\n</section>\n", page->out);
+	fprintf(page->out, "</table>%s\n</section>\n", page->event_most ? "</noscript>" : "");
 	free(picture.bins);
 	free(chosen);
 }
