@@ -13,6 +13,7 @@ struct search {
 	struct operators *operators;
 	struct framework *framework; /* of the worker's process, or NULL */
 	struct lookup nodes, rows;
+	const char **titles; /* kernels', by operation; NULL: not asked for yet */
 	const struct analysis_worker *worker;
 	bool asked;    /* only iterations count in which operators were recorded */
 	double weight; /* of one of the worker's iterations in the mean */
@@ -146,6 +147,14 @@ static void add_work(struct search *search, const struct part *part, const char 
 		search->weight * part->share * ns);
 }
 
+static const char *title_of(struct search *search, uint32_t operation)
+{
+	if (!search->titles[operation])
+		search->titles[operation] = kernel_title(
+			&search->operators->arena, kernel_name(&search->analysis->timeline, operation));
+	return search->titles[operation];
+}
+
 /* The start of a collective, in which its rank waits for the last one, is apart. */
 static void add_part(
 	struct search *search, const struct timeline_call *call, double wait_ns, const struct part *part)
@@ -160,10 +169,7 @@ static void add_part(
 		if (waits > 0)
 			add_work(search, part, "waiting for the last rank", waits);
 		if (ns > waits)
-			add_work(search, part,
-				kernel_title(
-					&search->operators->arena, kernel_name(timeline, work->operation)),
-				ns - waits);
+			add_work(search, part, title_of(search, work->operation), ns - waits);
 	}
 }
 
@@ -258,7 +264,9 @@ static int compare_rows(const void *left, const void *right)
 
 void operators_find(const struct analysis *analysis, struct operators *operators)
 {
-	struct search search = {.analysis = analysis, .operators = operators};
+	struct search search = {.analysis = analysis,
+		.operators = operators,
+		.titles = mem_alloc(analysis->timeline.operation_count, sizeof(*search.titles))};
 	size_t workers;
 
 	*operators = (struct operators){0};
@@ -279,6 +287,7 @@ void operators_find(const struct analysis *analysis, struct operators *operators
 		operators->node_count = 0;
 	lookup_free(&search.nodes);
 	lookup_free(&search.rows);
+	free(search.titles);
 }
 
 void operators_free(struct operators *operators)

@@ -319,7 +319,7 @@ static const struct option_row rows[] = {
 		"also a row per iteration: the rank at its end, its path, communication busy, "
 		"exposed, and the share that is hidden (JSON always has them, with all phases)"},
 	{"sample", OPTION_SAMPLE, "N",
-		"at most N iterations, from the middle of the run (default: up to 1.5 million "
+		"at most N iterations, from the middle of the run (default: up to 500,000 "
 		"tasks, at least 8 iterations)"},
 	{"top", OPTION_TOP, "N", "segments in text (default: 10)"},
 	{"json", CMD_JSON, NULL, "the same as JSON; times in ns"},

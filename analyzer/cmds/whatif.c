@@ -165,6 +165,16 @@ static void find_name(const struct run *run, struct question *question)
 	arena_free(&arena);
 }
 
+static void ask_standard(
+	const struct analysis *analysis, size_t most, double factor, struct whatif_list *list)
+{
+	struct replay_job job;
+
+	replay_build(analysis, most, &job);
+	whatif_standard(&job, factor, list);
+	replay_job_free(&job);
+}
+
 static void ask(struct run *run, struct questions *questions, struct whatif_list *list)
 {
 	const struct analysis *analysis = &run->analysis;
@@ -180,7 +190,7 @@ static void ask(struct run *run, struct questions *questions, struct whatif_list
 	if (questions->count)
 		whatif_together(analysis, most, questions->changes, questions->count, list);
 	else
-		whatif_standard(analysis, most, questions->factor, list);
+		ask_standard(analysis, most, questions->factor, list);
 }
 
 static void print_head(
@@ -267,7 +277,7 @@ static const struct option_row rows[] = {
 		"speed-up of layers and communication (default: 2; below 1 is slower, at least "
 		"0.001)"},
 	{"sample", OPTION_SAMPLE, "N",
-		"replay at most N iterations, from the middle of the run (default: up to 1.5 million "
+		"replay at most N iterations, from the middle of the run (default: up to 500,000 "
 		"tasks, at least 8 iterations)"},
 	{"top", OPTION_TOP, "N", "rows in text (default: 25)"},
 	{"json", CMD_JSON, NULL, "the same as JSON; times in ns"},

@@ -45,11 +45,11 @@ static void follow(const struct analysis *analysis, bool all)
 	replay_build(analysis, all ? SIZE_MAX : 2, &job);
 	critical_find(&job, all, &critical);
 	critical_free(&critical);
-	replay_job_free(&job);
 	if (all) {
-		whatif_standard(analysis, 8, 2, &list);
+		whatif_standard(&job, 2, &list);
 		whatif_list_free(&list);
 	}
+	replay_job_free(&job);
 }
 
 bool hostile_run(const void *data, size_t size)

@@ -296,7 +296,7 @@ static void check_gains(void)
 	double input_ns, layers_ns = 0, gains_ns = 0;
 
 	find(&found, &options);
-	whatif_standard(&found.analysis, SIZE_MAX, 2, &list);
+	whatif_standard(&found.job, 2, &list);
 	CHECK(fabs(gain_of(&list, WHATIF_COMMUNICATION) -
 		      found.critical.mean.phases_ns[PHASE_COMMUNICATION] / 2) < 10,
 		"communication: %f won of %f", gain_of(&list, WHATIF_COMMUNICATION),
@@ -317,8 +317,29 @@ static void check_gains(void)
 	lose(&found);
 }
 
+/* Questions leave the job as it was. */
+static void check_unchanged(void)
+{
+	const struct model_options options = {RANKS, .slow_worker = 2, .slow = 1.5};
+	struct replay_job before;
+	struct whatif_list list;
+	struct found found;
+
+	find(&found, &options);
+	replay_job_copy(&found.job, &before);
+	whatif_standard(&found.job, 2, &list);
+	CHECK(found.job.replay.edge_count == before.replay.edge_count &&
+		      memcmp(found.job.replay.tasks, before.replay.tasks,
+			      before.replay.task_count * sizeof(*before.replay.tasks)) == 0,
+		"the job is not as before");
+	replay_job_free(&before);
+	whatif_list_free(&list);
+	lose(&found);
+}
+
 int main(void)
 {
+	check_unchanged();
 	check_predictions();
 	check_gains();
 	check_one();

@@ -396,6 +396,22 @@ static void choose_iterations(struct replay_job *job, size_t most)
 	job->marks = mem_alloc(job->analysis->worker_count * job->iteration_count * 2, sizeof(*job->marks));
 }
 
+/* For most programs: a call is a task of the host and one of the device. What is too much costs nothing. */
+static void reserve_tasks(struct replay_job *job)
+{
+	size_t calls = 0;
+
+	for (size_t w = 0; w < job->analysis->worker_count; w++) {
+		const struct analysis_worker *worker = &job->analysis->workers[w];
+		const struct iteration *items = worker->iterations.items;
+
+		calls += items[worker->used[job->first_used + job->iteration_count - 1]].call_end -
+			 items[worker->used[job->first_used]].first_call;
+	}
+	mem_reserve((void **)&job->replay.tasks, 0, &job->replay.task_room, sizeof(*job->replay.tasks),
+		2 * calls);
+}
+
 void replay_build(const struct analysis *analysis, size_t most, struct replay_job *job)
 {
 	const struct timeline *timeline = &analysis->timeline;
@@ -407,6 +423,7 @@ void replay_build(const struct analysis *analysis, size_t most, struct replay_jo
 	choose_iterations(job, most);
 	if (job->iteration_count == 0)
 		return;
+	reserve_tasks(job);
 	make.by_interval = mem_alloc(timeline->interval_count, sizeof(*make.by_interval));
 	make.by_call = mem_alloc(timeline->call_count, sizeof(*make.by_call));
 	make.arrivals = mem_alloc(timeline->interval_count, sizeof(*make.arrivals));

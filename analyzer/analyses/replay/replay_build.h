@@ -77,6 +77,9 @@ struct replay_job {
 void replay_build(const struct analysis *analysis, size_t most, struct replay_job *job);
 void replay_job_free(struct replay_job *job);
 
+/* Another job of the same tasks, to be changed apart; freed with replay_job_free. */
+void replay_job_copy(const struct replay_job *job, struct replay_job *copy);
+
 /* The layers alone, of a job of which only `analysis` is set; replay_build does it too. */
 void replay_layers(struct replay_job *job);
 

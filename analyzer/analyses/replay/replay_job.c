@@ -85,6 +85,31 @@ void replay_job_free(struct replay_job *job)
 	memset(job, 0, sizeof(*job));
 }
 
+static void *copy_of(const void *array, size_t count, size_t item_bytes)
+{
+	void *copy = mem_alloc(count, item_bytes);
+
+	if (count)
+		memcpy(copy, array, count * item_bytes);
+	return copy;
+}
+
+#define COPY(array, count) ((array) = copy_of((array), (count), sizeof(*(array))))
+
+void replay_job_copy(const struct replay_job *job, struct replay_job *copy)
+{
+	*copy = *job;
+	COPY(copy->replay.tasks, job->replay.task_count);
+	COPY(copy->replay.edges, job->replay.edge_count);
+	COPY(copy->works, job->replay.task_count);
+	COPY(copy->parts, job->part_count);
+	COPY(copy->layers, job->layer_count);
+	COPY(copy->marks, job->analysis->worker_count * job->iteration_count * 2);
+	copy->replay.task_room = copy->work_room = job->replay.task_count;
+	copy->replay.edge_room = job->replay.edge_count;
+	copy->part_room = job->part_count;
+}
+
 size_t replay_iterations(const struct analysis *analysis)
 {
 	size_t least = SIZE_MAX;

@@ -87,8 +87,9 @@ struct whatif_list {
 double whatif_bound(
 	const struct analysis *analysis, const struct balance *balance, const struct whatif_change *change);
 
-/* The changes that are worth asking for, each by itself; layers and communication by `factor`. */
-void whatif_standard(const struct analysis *analysis, size_t most, double factor, struct whatif_list *list);
+/* The changes that are worth asking for, each by itself; layers and communication by `factor`. The job is as
+ * before then. */
+void whatif_standard(struct replay_job *job, double factor, struct whatif_list *list);
 
 /* These changes together, as the only item; its change is the first one. */
 void whatif_together(const struct analysis *analysis, size_t most, const struct whatif_change *changes,

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_TASKS 1500000 /* replayed by default: a second or two for each hundred questions */
+#define MOST_TASKS 500000 /* replayed by default: half a second for each hundred questions */
 
 bool whatif_has_peers(const struct analysis *analysis, size_t worker)
 {
@@ -100,17 +100,18 @@ static void find_slowdown(struct whatif *whatif, struct whatif_list *list)
 					: list->slowdown;
 }
 
+/* Of another job, since its tasks wait for others than this one's. */
 static void ask_overlap(
-	const struct analysis *analysis, const struct balance *balance, size_t most, struct whatif_list *list)
+	const struct replay_job *as_it_is, const struct balance *balance, struct whatif_list *list)
 {
 	const struct whatif_change change = {.kind = WHATIF_OVERLAP};
 	struct replay_job job;
 	struct whatif whatif;
 
-	replay_build(analysis, most, &job);
+	replay_job_copy(as_it_is, &job);
 	whatif_overlap(&job);
 	whatif_init(&whatif, &job);
-	add_result(list, &change, whatif_bound(analysis, balance, &change), whatif_run(&whatif));
+	add_result(list, &change, whatif_bound(job.analysis, balance, &change), whatif_run(&whatif));
 	whatif_free(&whatif);
 	replay_job_free(&job);
 }
@@ -137,37 +138,32 @@ static bool has_work(const struct replay_job *job, enum phase phase)
 	return false;
 }
 
-void whatif_standard(const struct analysis *analysis, size_t most, double factor, struct whatif_list *list)
+void whatif_standard(struct replay_job *job, double factor, struct whatif_list *list)
 {
-	struct replay_job job;
+	const struct analysis *analysis = job->analysis;
 	struct balance balance;
 	struct whatif whatif;
 	bool *timed;
 
 	*list = (struct whatif_list){.slowdown = NAN, .slowdown_stages = NAN};
-	replay_build(analysis, most, &job);
-	if (job.iteration_count == 0) {
-		replay_job_free(&job);
+	if (job->iteration_count == 0)
 		return;
-	}
 	balance_find(analysis, &balance);
-	whatif_init(&whatif, &job);
-	begin_list(analysis, &job, &whatif, list);
-	timed = list_timed(&job);
-	for (uint32_t l = 0; l < job.layer_count; l++)
+	whatif_init(&whatif, job);
+	begin_list(analysis, job, &whatif, list);
+	timed = list_timed(job);
+	for (uint32_t l = 0; l < job->layer_count; l++)
 		if (timed[l])
 			ask(&whatif, &balance,
 				&(struct whatif_change){.kind = WHATIF_LAYER, .layer = l, .factor = factor},
 				list);
 	free(timed);
 	ask(&whatif, &balance, &(struct whatif_change){.kind = WHATIF_HOST}, list);
-	if (has_work(&job, PHASE_IO) || has_work(&job, PHASE_H2D) || has_work(&job, PHASE_MD))
+	if (has_work(job, PHASE_IO) || has_work(job, PHASE_H2D) || has_work(job, PHASE_MD))
 		ask(&whatif, &balance, &(struct whatif_change){.kind = WHATIF_INPUT}, list);
-	if (has_work(&job, PHASE_COMMUNICATION)) {
+	if (has_work(job, PHASE_COMMUNICATION))
 		ask(&whatif, &balance,
 			&(struct whatif_change){.kind = WHATIF_COMMUNICATION, .factor = factor}, list);
-		ask_overlap(analysis, &balance, most, list);
-	}
 	for (uint32_t w = 0; w < analysis->worker_count; w++)
 		if (whatif_has_peers(analysis, w))
 			ask(&whatif, &balance, &(struct whatif_change){.kind = WHATIF_RANK, .worker = w},
@@ -177,10 +173,12 @@ void whatif_standard(const struct analysis *analysis, size_t most, double factor
 		ask(&whatif, &balance, &(struct whatif_change){.kind = WHATIF_BALANCE}, list);
 	if (analysis->stage_count > 1)
 		ask(&whatif, &balance, &(struct whatif_change){.kind = WHATIF_STAGES}, list);
-	qsort(list->items, list->count, sizeof(*list->items), compare_results);
+	whatif_reset(&whatif);
 	whatif_free(&whatif);
+	if (has_work(job, PHASE_COMMUNICATION))
+		ask_overlap(job, &balance, list);
+	qsort(list->items, list->count, sizeof(*list->items), compare_results);
 	balance_free(&balance);
-	replay_job_free(&job);
 }
 
 void whatif_together(const struct analysis *analysis, size_t most, const struct whatif_change *changes,

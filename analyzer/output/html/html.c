@@ -22,8 +22,8 @@ static void open_run(struct html_page *page, struct html_run *run, struct run *f
 		return;
 	if (page->progress)
 		pm_terminal_progress("replaying optimization candidates ...");
-	whatif_standard(run->analysis, whatif_most(run->analysis), HTML_FACTOR, &run->changes);
 	replay_build(run->analysis, whatif_most(run->analysis), &run->job);
+	whatif_standard(&run->job, HTML_FACTOR, &run->changes);
 	critical_find(&run->job, false, &run->path);
 	if (page->progress)
 		pm_terminal_clear();
