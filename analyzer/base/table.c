@@ -166,7 +166,7 @@ static const char *cell_text(struct arena *arena, const struct print_cell *cell,
 	case PRINT_SHARE:
 		return arena_format(arena, "%s%.*f%%", sign, digits ? digits : 1, cell->number * 100);
 	case PRINT_FIGURE:
-		return arena_format(arena, "%s%.*g", sign, digits ? digits : 5, cell->number);
+		return arena_format(arena, "%s%s", sign, print_figure(arena, cell->number, digits ? digits : 5));
 	default:
 		return arena_format(arena, "%s%.*f", sign, digits ? digits : 3, cell->number);
 	}
@@ -425,6 +425,13 @@ void print_paragraph(const char *text, int indent, FILE *out)
 		text += strspn(text, " ");
 	}
 	fputc('\n', out);
+}
+
+const char *print_figure(struct arena *arena, double number, int digits)
+{
+	const bool whole = fabs(number) >= pow(10, digits) - 0.5 && fabs(number) < 1e15;
+
+	return whole ? arena_format(arena, "%.0f", number) : arena_format(arena, "%.*g", digits, number);
 }
 
 const char *print_time(struct arena *arena, double ns)

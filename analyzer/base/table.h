@@ -174,6 +174,10 @@ const char *print_clean(struct arena *arena, const char *text);
  * is none; all but the first begin with `indent` blanks, the first with those of the text. */
 void print_paragraph(const char *text, int indent, FILE *out);
 
+/* As many digits as count, in decimal: "0.1235", "13250", where %.4g has 1.325e+04. From 10^15 on, and below 10^-4,
+ * an exponent. */
+const char *print_figure(struct arena *arena, double number, int digits);
+
 /* "1.234 ms": a single time in the unit that suits it. */
 const char *print_time(struct arena *arena, double ns);
 /* In the unit that suits another one: for a column. */

@@ -224,9 +224,10 @@ static void watch_straggler(struct agent *agent)
 	if (agent->straggler_looks >= LASTING && !agent->straggler_said) {
 		send_alert(agent, "straggler",
 			arena_format(&agent->fleet.arena,
-				"rank %d on %s: its kernels take %.2fx the mean of %zu ranks (%.3g ms a step vs %.3g ms)",
-				rank->rank, rank->host, fleet->imbalance, fleet->count, 1e3 * rank->compute_s,
-				1e3 * fleet->compute_s));
+				"rank %d on %s: its kernels take %.2fx the mean of %zu ranks (%s a step vs %s)",
+				rank->rank, rank->host, fleet->imbalance, fleet->count,
+				print_time(&agent->fleet.arena, 1e9 * rank->compute_s),
+				print_time(&agent->fleet.arena, 1e9 * fleet->compute_s)));
 		agent->straggler_said = true;
 	}
 }

@@ -122,8 +122,8 @@ static bool print_iteration(struct arena *arena, double count, double per_second
 		fputs("; their boundaries are uncertain, so there are no times (pmanalyze report)\n", out);
 		return false;
 	}
-	fprintf(out, ", %.4g a second; each %s%s\n", per_second, print_time(arena, iteration_ns),
-		trend_text(arena, iteration_ns, before_ns));
+	fprintf(out, ", %s a second; each %s%s\n", print_figure(arena, per_second, 4),
+		print_time(arena, iteration_ns), trend_text(arena, iteration_ns, before_ns));
 	return true;
 }
 
@@ -216,11 +216,11 @@ static void print_findings(const struct recent *recent, FILE *out)
 	print_slowest(recent, out);
 }
 
-static void print_costs(const struct recent *recent, FILE *out)
+static void print_costs(const struct recent *recent, struct arena *arena, FILE *out)
 {
 	if (!isnan(recent->device_bytes))
-		fprintf(out, "Memory  %.4g MB allocated on the device that has most\n",
-			recent->device_bytes / 1e6);
+		fprintf(out, "Memory  %s MB allocated on the device that has most\n",
+			print_figure(arena, recent->device_bytes / 1e6, 4));
 	if (!isnan(recent->hook_share))
 		fprintf(out, "Hook  about %.2g%% of the time of the processes that have ended\n",
 			100 * recent->hook_share);
@@ -266,10 +266,10 @@ void top_print_run(const struct recent *recent, const struct top_paper *paper, F
 		print_mark(recent, paper->mark, out);
 	print_each(recent, NULL, paper, out);
 	if (!isnan(recent->samples))
-		fprintf(out, "Samples  %.0f an iteration, %.4g a second\n", recent->samples,
-			recent->samples * recent->per_second);
+		fprintf(out, "Samples  %.0f an iteration, %s a second\n", recent->samples,
+			print_figure(arena, recent->samples * recent->per_second, 4));
 	print_findings(recent, out);
-	print_costs(recent, out);
+	print_costs(recent, arena, out);
 	if (lost_records(recent))
 		fprintf(out, "Lost  %" PRIu64 " records are missing in the traces\n", lost_records(recent));
 	print_phases(recent->phase_ns, recent->iteration_ns, arena, paper, out);

@@ -146,11 +146,11 @@ static const char *place_text(struct guide_step *g, size_t i)
 	const struct place_cell *cell = &g->table.cells[i];
 
 	return arena_format(&g->arena,
-		"%g GPU%s on %g node%s with %g samples on each (%g in all): %.4g %s, %.4g to %.4g",
+		"%g GPU%s on %g node%s with %g samples on each (%g in all): %s %s, %s to %s",
 		cell->point.gpus, pm_text_plural((size_t)cell->point.gpus), cell->point.nodes,
 		pm_text_plural((size_t)cell->point.nodes), cell->point.batch,
-		cell->point.batch * cell->point.gpus, cell->rate, rate_unit(g), cell->rate_low,
-		cell->rate_high);
+		cell->point.batch * cell->point.gpus, print_figure(&g->arena, cell->rate, 4), rate_unit(g),
+		print_figure(&g->arena, cell->rate_low, 4), print_figure(&g->arena, cell->rate_high, 4));
 }
 
 static void say_choice(struct guide_step *g, struct sentences *said)

@@ -343,8 +343,28 @@ static void check_prefix(void)
 	}
 }
 
+/* As many digits as count, and none of them an exponent's where people read it. */
+static void check_figures(void)
+{
+	static const struct {
+		double number;
+		int digits;
+		const char *text;
+	} cases[] = {{0, 4, "0"}, {0.12346, 4, "0.1235"}, {9.9994, 4, "9.999"}, {9999.6, 4, "10000"},
+		{13250.4, 4, "13250"}, {-13250, 4, "-13250"}, {999.9, 3, "1000"}, {1e15, 4, "1e+15"},
+		{1e-5, 4, "1e-05"}, {NAN, 4, "nan"}};
+	struct arena arena = {0};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		CHECK(strcmp(print_figure(&arena, cases[i].number, cases[i].digits), cases[i].text) == 0,
+			"%g: %s, not %s", cases[i].number,
+			print_figure(&arena, cases[i].number, cases[i].digits), cases[i].text);
+	arena_free(&arena);
+}
+
 int main(void)
 {
+	check_figures();
 	check_lookup(false);
 	check_lookup(true);
 	check_intern();

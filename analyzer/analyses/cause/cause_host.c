@@ -120,11 +120,11 @@ static void settle_blocking(struct cause_search *search, const struct blocking *
 			.is_mean = true,
 			.factor = NAN,
 			.evidence = arena_format(arena,
-				"its device has no work for %s %s meanwhile, other devices %s (%.4g calls %s vs "
-				"%.4g)%s",
+				"its device has no work for %s %s meanwhile, other devices %s (%s calls %s vs "
+				"%s)%s",
 				time_text(search, blocking->own_ns), each_text(search),
-				time_text(search, blocking->peer_ns), blocking->own_calls, each_text(search),
-				blocking->peer_calls,
+				time_text(search, blocking->peer_ns), print_figure(arena, blocking->own_calls, 4),
+				each_text(search), print_figure(arena, blocking->peer_calls, 4),
 				place_text(search, blocking->first))});
 }
 
@@ -368,9 +368,10 @@ static void add_waits(struct cause_search *search, double cost_ns, const struct 
 			.cost_ns = cost_ns,
 			.factor = NAN,
 			.evidence = arena_format(arena,
-				"%.4g calls of %s %s, other ranks %.4g%s; after them nothing is enqueued, and its "
+				"%s calls of %s %s, other ranks %s%s; after them nothing is enqueued, and its "
 				"device waits %s %s for launches, other devices %s",
-				call->count, name, each_text(search), other, place_text(search, call),
+				print_figure(arena, call->count, 4), name, each_text(search),
+				print_figure(arena, other, 4), place_text(search, call),
 				time_text(search, search->own->host.median), each_text(search),
 				time_text(search, search->peer->host.median))});
 }

@@ -270,8 +270,8 @@ static void add_more_in(struct cause_search *search, const struct cause_layer *l
 	double factor = layer->other_work > 0 ? layer->own_work / layer->other_work : NAN;
 
 	if (layer->own_count > layer->other_count + 0.5)
-		evidence = arena_format(arena, "%.3g more operations per iteration than other ranks%s%s",
-			layer->own_count - layer->other_count, layer->added ? ", including " : "",
+		evidence = arena_format(arena, "%s more operations per iteration than other ranks%s%s",
+			print_figure(arena, layer->own_count - layer->other_count, 3), layer->added ? ", including " : "",
 			layer->added ? timeline->functions[timeline->operations[layer->added].function].name
 				     : "");
 	else

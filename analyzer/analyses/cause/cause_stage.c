@@ -242,10 +242,12 @@ void cause_find_link(struct cause_search *search)
 				.cost_ns = (line->median_ns - usual) * line->per_iteration,
 				.factor = line->median_ns / usual,
 				.evidence = arena_format(&search->list->arena,
-					"%.3g MB take %s in transfer, %s between other ranks (%.3g such "
+					"%s MB take %s in transfer, %s between other ranks (%s such "
 					"messages per iteration)",
-					line->bytes / 1e6, print_time(&search->list->arena, line->median_ns),
-					print_time(&search->list->arena, usual), line->per_iteration)});
+					print_figure(&search->list->arena, line->bytes / 1e6, 3),
+					print_time(&search->list->arena, line->median_ns),
+					print_time(&search->list->arena, usual),
+					print_figure(&search->list->arena, line->per_iteration, 3))});
 	}
 	free(lines.items);
 }

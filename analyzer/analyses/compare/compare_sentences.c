@@ -24,6 +24,11 @@ static void say(struct words *words, const char *text)
 
 #define FORMAT(words, ...) arena_format(&(words)->compare->arena, __VA_ARGS__)
 
+static const char *figure_text(struct words *words, double number)
+{
+	return print_figure(&words->compare->arena, number, 4);
+}
+
 static const char *time_text(struct words *words, double ns)
 {
 	return print_time(&words->compare->arena, ns);
@@ -224,8 +229,8 @@ static void say_whole(struct words *words, const char *key, const char *name)
 		say(words, FORMAT(words, "%s: %s vs %s", name, time_text(words, row->other),
 				   time_text(words, row->base)));
 	else
-		say(words, FORMAT(words, "%s: %.4g vs %.4g (%+.1f%%)", name, row->other, row->base,
-				   100 * compare_change(row)));
+		say(words, FORMAT(words, "%s: %s vs %s (%+.1f%%)", name, figure_text(words, row->other),
+				   figure_text(words, row->base), 100 * compare_change(row)));
 }
 
 static void say_facts(struct words *words)

@@ -66,7 +66,7 @@ static const char *count_text(struct finding_list *list, const struct host_call 
 		return arena_format(&list->arena, "%.0f call%s in %zu steps %s %s", all, plural,
 			list->step.used, verb,
 			print_time(&list->arena, call->time_ns * (double)list->step.used));
-	return arena_format(&list->arena, "%.4g call%s %s %s %s", call->count, plural,
+	return arena_format(&list->arena, "%s call%s %s %s %s", print_figure(&list->arena, call->count, 4), plural,
 		step_each(list->step.whole), verb, print_time(&list->arena, call->time_ns));
 }
 

@@ -40,8 +40,8 @@ void finding_add_input(struct finding_list *list, const double ns[3], const stru
 static const char *copied_text(struct arena *arena, const struct offload *offload)
 {
 	if (offload->large && !offload->returns && !offload->spread)
-		return arena_format(arena, "they are %.3g GB in %.0f copies, the same in each step",
-			offload->bytes / 1e9, offload->count);
+		return arena_format(arena, "they are %s GB in %.0f copies, the same in each step",
+			print_figure(arena, offload->bytes / 1e9, 3), offload->count);
 	return arena_format(arena, "%.0f%% of the first, in %.0f copies, are after the step began to compute",
 		100 * offload->late_ns / offload->to_ns, offload->late_count);
 }

@@ -92,6 +92,11 @@ static double gain_of(const struct finding_list *list)
 	return most_ns;
 }
 
+static const char *bus_rate_text(struct arena *arena, const struct comm_row *row, double ns)
+{
+	return print_figure(arena, row->bus_rate * row->transfer_ns / ns, 3);
+}
+
 void finding_link(struct finding_list *list)
 {
 	struct slow_links *links = &list->links;
@@ -111,12 +116,13 @@ void finding_link(struct finding_list *list)
 			.subject = members_text(list),
 			.title = title_of(list),
 			.text = arena_format(arena,
-				"%s of %.4g MB takes %s once all are there (%.3g GB/s on the bus), the median of %zu "
-				"other communicator%s of the same kind %s (%.3g GB/s); %zu communicator%s slow: %s",
-				worst->row->name, worst->row->bytes / 1e6, print_time(arena, worst->row->typical_ns),
-				worst->row->bus_rate * worst->row->transfer_ns / worst->row->typical_ns, worst->others,
+				"%s of %s MB takes %s once all are there (%s GB/s on the bus), the median of %zu "
+				"other communicator%s of the same kind %s (%s GB/s); %zu communicator%s slow: %s",
+				worst->row->name, print_figure(arena, worst->row->bytes / 1e6, 4),
+				print_time(arena, worst->row->typical_ns),
+				bus_rate_text(arena, worst->row, worst->row->typical_ns), worst->others,
 				pm_text_plural(worst->others), print_time(arena, worst->usual_ns),
-				worst->row->bus_rate * worst->row->transfer_ns / worst->usual_ns, links->count,
+				bus_rate_text(arena, worst->row, worst->usual_ns), links->count,
 				links->count == 1 ? " is" : "s are", place_text(list)),
 			.advice =
 				"run nccl-tests on these ranks alone; compare nvidia-smi topo -m, nvidia-smi nvlink -s, PCIe "
