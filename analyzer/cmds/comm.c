@@ -49,7 +49,7 @@ static void print_tables(struct comm *comm, enum print_form form, cJSON *object,
 {
 	static const char *const keys[] = {"calls", "ranks"};
 	static const char *const titles[] = {
-		"Calls: bandwidths in GB/s, mean times per unit", "Ranks: mean times per unit"};
+		"Calls: bandwidths in GB/s, mean times per call or group", "Ranks: mean times per call or group"};
 
 	if (form == PRINT_TEXT && comm->row_count == 0)
 		fputs("No communication.\n", out);

@@ -195,7 +195,7 @@ void whatif_show(const struct whatif_show *show, enum print_form form, cJSON *ob
 			asked = "all combined";
 		}
 		result_table(&table, show, &job, asked, rows);
-		print_part(&table, form, object, "changes", "Iteration, mean, gain in % of it",
+		print_part(&table, form, object, "changes", "Mean iteration if changed, and gain",
 			form == PRINT_TEXT, out);
 		print_free(&table);
 	}

@@ -32,7 +32,7 @@ const char *report_phase(int phase);
  * graph of several phases counts with the maximum. */
 double report_equation(const struct analysis *analysis);
 
-/* "the equation has 95.7% of it; ...", or that it explains nothing of the iteration. `unknown`: some phases are, so
+/* "the equation explains 95.7%; ...", or that it explains nothing of the iteration. `unknown`: some phases are, so
  * that they are in what it leaves. */
 const char *report_equation_rest(
 	struct arena *arena, double equation_ns, double iteration_ns, bool unknown);

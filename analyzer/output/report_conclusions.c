@@ -52,8 +52,8 @@ const char *report_equation_rest(struct arena *arena, double equation_ns, double
 		return arena_format(arena, "all of it %s", rest);
 	return arena_format(arena,
 		equation_ns > iteration_ns
-			? "the equation has %.1f%% of it: phases that overlap count twice, and %s does not"
-			: "the equation has %.1f%% of it: the rest is %s, minus overlap",
+			? "the equation explains %.1f%%: phases that overlap count twice, %s does not count"
+			: "the equation explains %.1f%%; the rest is %s, minus overlap",
 		100 * equation_ns / iteration_ns, rest);
 }
 

@@ -54,7 +54,7 @@ void report_markers(struct analysis *analysis, FILE *out)
 {
 	struct arena *arena = &analysis->timeline.arena;
 	const struct iteration_list *least = least_agreeing(analysis);
-	const char *where = analysis->worker_count > 1 ? ", on the rank with the minimum" : "";
+	const char *where = analysis->worker_count > 1 ? ", on the rank where fewest are" : "";
 
 	if (!least)
 		return;
@@ -154,7 +154,7 @@ bool report_exchanges(struct analysis *analysis, FILE *out)
 	comm_find(&analysis->timeline, &analysis->collectives, analysis->wait_ns, 0, &comm);
 	print_init(&table, &comm.arena);
 	comm_call_table(&table, &comm);
-	print_text(&table, "Calls: bandwidths in GB/s, mean times per unit", out);
+	print_text(&table, "Calls: bandwidths in GB/s, mean times per call or group", out);
 	print_free(&table);
 	comm_free(&comm);
 	return true;
@@ -220,7 +220,7 @@ const char *report_told_text(const struct analysis *analysis, struct arena *aren
 		       ? arena_format(arena,
 				 "Phases and layers: reported by the framework for %.1f%% of the computing time%s%s.",
 				 list->told * 100,
-				 analysis->worker_count > 1 ? ", on the rank with the minimum" : "",
+				 analysis->worker_count > 1 ? " of the rank where that is lowest" : "",
 				 rest_text(list, arena))
 		       : "";
 }

@@ -281,7 +281,7 @@ static const char *scaled_text(struct arena *arena, const struct analysis *analy
 
 	return scale == 1
 		       ? ""
-		       : arena_format(arena, " Device times are x %g: of a step on the GPU itself the share is larger.", scale);
+		       : arena_format(arena, " Device times are scaled by %g: on the GPU itself, the share of a step is larger.", scale);
 }
 
 static const char *cost_of_step(struct arena *arena, const struct recording_cost *cost, bool whole)
@@ -310,8 +310,8 @@ static void report_cost(const struct analysis *analysis, FILE *out)
 	else
 		print_paragraph(
 			arena_format(arena,
-				"Recording overhead: about %s; %s. Estimated from a sample of calls, without "
-				"CUPTI's own time and the program's emptied caches (PMHOOK_COST=measure "
+				"Recording overhead: about %s; %s. Estimated from a sample of calls, excluding "
+				"CUPTI's own time and cache misses that it causes in the program (PMHOOK_COST=measure "
 				"measures all of it).%s",
 				isnan(cost.share) ? "- of a step" : cost_of_step(arena, &cost, analysis->is_whole),
 				cost_of_run(arena, &cost), scaled_text(arena, analysis)),

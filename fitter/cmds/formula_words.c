@@ -34,12 +34,12 @@ void formula_say_beyond(struct sentences *said, const struct formula_beyond *bey
 	const char *text = "";
 
 	for (size_t i = 0; i < count; i++)
-		text = arena_format(said->arena, "%s%s%s (%.2g times the next) by %.1f%%", text,
-			i ? ", " : "", beyond[i].name, beyond[i].tried, 100 * beyond[i].error);
+		text = arena_format(said->arena, "%s%s%s %.1f%% (%.2g× the next)", text, i ? ", " : "",
+			beyond[i].name, 100 * beyond[i].error, beyond[i].tried);
 	if (count)
 		sentences_add(said,
-			"Beyond the measured ranges: rows with a column's largest value were left out, and then missed: %s. Farther was "
-			"not validated; growth is capped, and intervals widen.",
+			"Beyond the measured ranges: mean error on a column's largest value when it is held out: %s. Farther out is "
+			"unvalidated; growth is capped, and intervals widen.",
 			text);
 	else
 		sentences_add(said,

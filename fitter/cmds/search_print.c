@@ -78,18 +78,18 @@ static void say_why(const struct search_answer *a, struct sentences *said)
 			search_shown(a, best->error));
 	else if (taken->excess > best->error && taken->excess < 1e-4)
 		sentences_add(said,
-			"Selected: the best has %zu constants; this one is worse by %.3g, less than one "
+			"Selected: the best has %zu constants and is better by %.3g, less than one "
 			"millionth of the time.",
 			best->expression.constant_count, search_shown(a, taken->excess));
 	else if (taken->excess > best->error)
 		sentences_add(said,
-			"Selected: the best has %zu constants; this one is worse by %.3g, which these rows are too few for by "
-			"the Bayesian information criterion (of held-out errors; constants and factors count).",
+			"Selected by the Bayesian information criterion (of held-out errors; constants and factors count): the best "
+			"has %zu constants and is better by %.3g, too little for more constants with so few rows.",
 			best->expression.constant_count, search_shown(a, taken->excess));
 	else
 		sentences_add(said,
-			"Selected: the best has %zu constants; this one is worse by %.3g, within the best's "
-			"standard error (%.3g); none with fewer constants is%s.",
+			"Selected: the best has %zu constants and is better by %.3g, within its standard error (%.3g); no formula "
+			"with fewer constants is%s.",
 			best->expression.constant_count, search_shown(a, taken->excess),
 			search_shown(a, best->error),
 			is_fewest(a) ? "" : ", but for those that miss the largest values by twice as much");

@@ -66,8 +66,8 @@ static const char *count_text(struct finding_list *list, const struct host_call 
 		return arena_format(&list->arena, "%.0f call%s in %zu steps %s %s", all, plural,
 			list->step.used, verb,
 			print_time(&list->arena, call->time_ns * (double)list->step.used));
-	return arena_format(&list->arena, "%s call%s %s %s %s", print_figure(&list->arena, call->count, 4), plural,
-		step_each(list->step.whole), verb, print_time(&list->arena, call->time_ns));
+	return arena_format(&list->arena, "%s call%s %s %s %s", print_figure(&list->arena, call->count, 4),
+		plural, step_each(list->step.whole), verb, print_time(&list->arena, call->time_ns));
 }
 
 static void add_call(struct finding_list *list, const struct host_call *call, double least_ns)
@@ -356,17 +356,21 @@ static void add_communication(struct finding_list *list)
 		busy_ns += own.busy_ns / ranks;
 		wait_ns += own.wait_ns / ranks;
 	}
-	waits = unknown ? "which ranks its sends and receives meet is not in the trace, as of batched ones: it includes waiting "
-			  "for the partner, as in a pipeline's bubble; how much is unknown"
-		: absent ? "it includes waiting for ranks without a trace; how much is unknown"
+	waits = unknown ? "; the trace lacks the peers of its sends and receives (batched P2P), so an unknown part of it waits for "
+			  "the partner, as in a pipeline's bubble"
+		: absent ? "; it includes waiting for ranks without a trace; how much is unknown"
 		: sends && wait_ns > 0
-			? arena_format(arena, "%s of that waits for the partner, in the pipeline's bubble",
+			? arena_format(arena, "; %s of that waits for the partner, in the pipeline's bubble",
 				  print_time(arena, wait_ns))
-			: "waiting for the last rank is not counted";
+		: wait_ns > 0
+			? arena_format(arena, ", of which %s waits for the last rank and is not counted here",
+				  print_time(arena, wait_ns))
+			: "";
 	finding_add_idle(list, FINDING_COMMUNICATION,
 		absent || unknown ? FINDING_WEAK : finding_measured(list), NULL,
-		arena_format(arena, "%s %s of it; %s", list->step.whole ? "The recording has" : "A step has",
-			print_time(arena, busy_ns), waits),
+		arena_format(arena, "%s %s of communication%s",
+			list->step.whole ? "The recording has" : "A step has", print_time(arena, busy_ns),
+			waits),
 		exchange_advice(analysis), lost_ns(list, sends && wait_ns > 0));
 }
 

@@ -25,7 +25,7 @@ void finding_add_input(struct finding_list *list, const double ns[3], const stru
 	if (!isfinite(all_ns))
 		return;
 	finding_add_idle(list, FINDING_INPUT, finding_measured(list), NULL,
-		arena_format(&list->arena, "Meanwhile they compute nothing: %s%s",
+		arena_format(&list->arena, "The GPUs compute nothing meanwhile: %s%s",
 			input_words(&list->arena, ns),
 			source && ns[0] > all_ns / 2
 				? arena_format(&list->arena, "; %.0f%% of the reading is from %s",
