@@ -67,19 +67,29 @@ static const char common[] =
 	"\n\n"
 	"def _checked(settings):\n"
 	"    x = {}\n"
+	"    missing = [name for name in [n for n, *_ in NUMBERS] + list(LEVELS) if name not in settings]\n"
+	"    if missing:\n"
+	"        raise ValueError(\"missing: \" + \", \".join(missing))\n"
 	"    for name, *_ in NUMBERS:\n"
-	"        if name not in settings:\n"
-	"            raise ValueError(\"missing: \" + name)\n"
 	"        x[name] = float(settings[name])\n"
 	"    for name, levels in LEVELS.items():\n"
 	"        if settings.get(name) not in levels:\n"
 	"            raise ValueError(f\"{name}: expected one of {levels}\")\n"
 	"        x[name] = settings[name]\n"
-	"    return x\n"
+	"    return x\n";
+
+/* The module as a program: what is wrong with its arguments in one sentence. */
+static const char program[] =
 	"\n\n"
 	"if __name__ == \"__main__\":\n"
+	"    for argument in sys.argv[1:]:\n"
+	"        if \"=\" not in argument:\n"
+	"            sys.exit(f\"{sys.argv[0]}: '{argument}': expected NAME=VALUE\")\n"
 	"    asked = dict(argument.split(\"=\", 1) for argument in sys.argv[1:])\n"
-	"    print(repr(predict(**asked)), UNIT, \"\" if inside(**asked) else \"beyond the fitted rows\")\n";
+	"    try:\n"
+	"        print(repr(predict(**asked)), UNIT, \"\" if inside(**asked) else \"beyond the measured rows\")\n"
+	"    except (TypeError, ValueError) as error:\n"
+	"        sys.exit(f\"{sys.argv[0]}: {error}\")\n";
 
 static void put_numbers(const struct pm_fit_model *model, const char *const *names, FILE *out)
 {
@@ -123,18 +133,12 @@ static void put_head(const struct export *export, const char *unit, FILE *out)
 	fputs("\n", out);
 }
 
-void export_python(const struct export *export, FILE *out)
+static void put_formula(const struct export *export, FILE *out)
 {
 	const struct pm_fit_model *model = export->model;
-	const char *const *names;
+	const char *const *names = export_columns(export);
 	const char *gap = "";
 
-	put_head(export, model ? model->time_unit : export->step->columns.unit, out);
-	if (!model) {
-		export_step_python(export, out);
-		return;
-	}
-	names = export_columns(export);
 	put_numbers(model, names, out);
 	put_levels(model, names, out);
 	fputs("\n\ndef formula(", out);
@@ -148,4 +152,16 @@ void export_python(const struct export *export, FILE *out)
 	formula_write(&(struct formula_writer){out, &python, model, names, NULL, export->arena});
 	fputs("\n\n\n", out);
 	fputs(common, out);
+}
+
+void export_python(const struct export *export, FILE *out)
+{
+	const struct pm_fit_model *model = export->model;
+
+	put_head(export, model ? model->time_unit : export->step->columns.unit, out);
+	if (model)
+		put_formula(export, out);
+	else
+		export_step_python(export, out);
+	fputs(program, out);
 }

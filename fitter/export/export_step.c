@@ -192,11 +192,7 @@ static const char python_text[] =
 	"        log += sum(w * (across * a + local * math.exp(-d / reach)) for w, (a, d) in zip(c[\"process\"][i], near))\n"
 	"        total += weight * log\n"
 	"        share += weight\n"
-	"    return math.exp(total / share)\n"
-	"\n\n"
-	"if __name__ == \"__main__\":\n"
-	"    asked = dict(argument.split(\"=\", 1) for argument in sys.argv[1:])\n"
-	"    print(repr(predict(**asked)), UNIT, \"\" if inside(**asked) else \"beyond the measured rows\")\n";
+	"    return math.exp(total / share)\n";
 
 static const struct brackets tuples = {"(", ")", "True", "False"};
 

@@ -288,6 +288,11 @@ run(pmfit, "export", "--python", "-o", "generic.py", "generic.json")
 said = run(sys.executable, "generic.py", "batch=64", "gpus=2", "filters=16", "for_=cnn", "lay_er=A", "known=0.5")
 if not re.fullmatch(r"[\d.]+ ms *\n", said):
     complain(f"the module as a program: {said}")
+for arguments, wrong in ((["batch=64", "gpus=2", "for_=cnn"], "missing: filters, known, lay_er"), (["batch"], "'batch': expected NAME=VALUE"),
+                         (["batch=64", "gpus=x", "filters=16", "for_=cnn", "lay_er=A", "known=1"], "could not convert")):
+    said = run(sys.executable, "generic.py", *arguments, status=1)
+    if not said.startswith(f"generic.py: {wrong}") or said.count("\n") != 1:
+        complain(f"the module with {arguments}: {said}")
 for command, status, words in ((["export", "generic.json"], 2, "expected one of --python"), (["export", "--c", "--python", "generic.json"], 2, "expected one of"),
                                (["export", "--c", "--name", "for", "generic.json"], 2, "expected letters"), (["export", "--c", "none.json"], 1, "none.json"),
                                (["export", "--python", "-o", "generic.py", "generic.json"], 1, "--force"),
