@@ -1,6 +1,7 @@
 /* What pmfit search prints: the front as a table, and in text why one formula of it is taken. */
 #include "formula_words.h"
 #include "search.h"
+#include "base/text.h"
 #include "model/expression_model.h"
 #include "model/model_file.h"
 #include "output/report.h"
@@ -175,10 +176,10 @@ static void say_expected(const struct search_answer *a, struct sentences *said)
 
 	if (isfinite(expected))
 		sentences_add(said,
-			"Expected on new rows: %s %.4g (held-out %.4g; %zu constants and chosen powers from %zu "
+			"Expected on new rows: %s %.4g (held-out %.4g; %zu constant%s and chosen powers from %zu "
 			"rows).",
 			search_cost_heads[a->choices->settings.cost], search_shown(a, expected),
-			search_shown(a, taken->held_out), numbers, rows);
+			search_shown(a, taken->held_out), numbers, pm_text_plural(numbers), rows);
 	else
 		sentences_add(said,
 			"Expected on new rows: - (%zu constants and chosen powers from %zu rows).", numbers,
@@ -216,8 +217,8 @@ static void say_extent(const struct search_answer *a, struct sentences *said)
 	sentences_add(said, "%s: %zu samples to fit, %zu to test%s%s", a->path, train->sample_count,
 		a->observations->test.sample_count, train->time_unit ? "; times in " : "",
 		train->time_unit ? train->time_unit : "");
-	sentences_add(said, "%zu fits of formulas in %zu rounds%s; %s.", a->search.candidates,
-		a->search.rounds,
+	sentences_add(said, "%zu fits of formulas in %zu round%s%s; %s.", a->search.candidates,
+		a->search.rounds, pm_text_plural(a->search.rounds),
 		a->choices->form == PRINT_TEXT ? arena_format(said->arena, ", %.1f s", a->search.seconds)
 					       : "", /* files are the same from run to run */
 		a->search.interrupted ? "interrupted"
