@@ -48,7 +48,10 @@ done <<'END'
 1 | run: no job 9: there is 1                                  | pmanalyze report --job 9 run 2>both; s=$?; head -n 1 both >&2; exit $s
 1 | nowhere: No such file or directory                         | pmanalyze report nowhere
 1 | empty_folder: no \*.pmtrace file and no trace of another   | pmanalyze report empty_folder
-1 | empty: byte 0: not a trace: an empty file                   | pmanalyze report empty
+1 | empty: byte 0: not a trace: an empty file$                  | pmanalyze report empty
+1 | empty: byte 0: invalid JSON: an empty file                  | pmanalyze memory empty
+1 | run: a folder, expected a file                              | pmanalyze memory run
+0 | ^$                                                          | pmanalyze export --perfetto -o - run >one.json; [ -s one.json ] && [ ! -e ./- ]
 1 | text: byte 0: not a trace                                  | pmanalyze report text
 1 | cut.pmtrace: byte 0: a file of 100 bytes, expected a header                                 | pmanalyze report cut.pmtrace
 1 | run: a folder, expected one trace: name a \*.pmtrace file  | pmanalyze dump run

@@ -183,7 +183,7 @@ int pm_output_open(struct pm_output *output, const char *path, bool fresh)
 	int own, status;
 
 	*output = (struct pm_output){.file = -1, .fresh = fresh};
-	status = follow(path, &output->path, &own);
+	status = follow(strcmp(path, "-") == 0 ? "/dev/stdout" : path, &output->path, &own);
 	if (status < 0)
 		return status;
 	exists = own < 0 && stat(output->path, &old) == 0;

@@ -4,7 +4,7 @@
  * that was there before. Signals that end the program, and exit, remove the temporary file.
  *
  * A symbolic link stays, and what it leads to is replaced. What is no regular file (a terminal, a pipe,
- * /dev/stdout) is written directly.
+ * /dev/stdout) is written directly; "-" is standard output.
  */
 #ifndef BASE_OUTPUT_H
 #define BASE_OUTPUT_H

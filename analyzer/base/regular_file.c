@@ -29,7 +29,9 @@ int regular_file_open(const char *path)
 
 const char *regular_file_trouble(int status)
 {
-	return status == OTHER ? "not a regular file" : strerror(-status);
+	return status == OTHER     ? "not a regular file"
+	       : status == -EISDIR ? "a folder, expected a file"
+				   : strerror(-status);
 }
 
 const char *regular_file_check(const char *path)

@@ -117,7 +117,10 @@ const char *text_file_parse(const char *path, const char *text, cJSON **root)
 	if (bad)
 		return bad;
 	*root = cJSON_ParseWithOpts(text, &wrong, 0);
-	return *root ? NULL : error_message("%s: byte %td: invalid JSON", path, wrong ? wrong - text : 0);
+	if (!*root)
+		return error_message("%s: byte %td: invalid JSON%s", path, wrong ? wrong - text : 0,
+			*text ? "" : ": an empty file");
+	return NULL;
 }
 
 const char *text_file_json(const char *path, cJSON **root)

@@ -153,6 +153,8 @@ int importer_refuse(struct imported *imported, const struct importer_head *head)
 {
 	const char *like = importer_looks_like(head);
 
+	if (head->length == 0)
+		return imported_trouble(imported, "%s: byte 0: not a trace: %s", imported->path, like);
 	return imported_trouble(imported,
 		"%s: byte 0: not a trace: %s. Traces that are read: pmhook's own (*.pmtrace); %s",
 		imported->path, like ? like : "of no format that is known",

@@ -374,7 +374,7 @@ def check_refused():
                            (b"PK\3\4abc", "a ZIP archive"), (b"\x28\xb5\x2f\xfdabc", "zstd -d"), (b"\1\2\3\4\5", "of no format that is known")):
         for name in ("odd", "odd.json"):
             text = run("report", write(name, content))
-            says(text, "byte 0: not a trace", words, "Nsight Systems", "*.pmtrace")
+            says(text, "byte 0: not a trace", words, *(["Nsight Systems", "*.pmtrace"] if content else []))
     says(run("report", write("x.nsys-rep", b"\1\2\3")), "nsys export --type sqlite")
     other = [{"ph": "X", "pid": 1, "tid": 1, "name": "TabStrip::paint", "ts": 1, "dur": 2}]
     says(run("report", write("chrome.json", other)), "Chrome-trace JSON of no profiler that is known", "TabStrip::paint")
