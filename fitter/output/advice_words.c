@@ -40,8 +40,8 @@ const char *advice_first(const struct advice_print *p, struct arena *arena)
 	if (!check)
 		return NULL;
 	return arena_format(arena,
-		"%s: at most %s of the %s that %zu GPUs take (%.1f%%). Cure that before adding GPUs: without it they take down to "
-		"%s. What follows is without it; \"delayed\" is a step as long as it stays. More: pmanalyze report %s.",
+		"%s: at most %s of the %s that %zu GPUs take (%.1f%%). Fix that before adding GPUs: without it a step takes as "
+		"little as %s. All that follows is without it; \"delayed\" is a step with it. More: pmanalyze report %s.",
 		check->straggler ? check->straggler : "Stragglers", print_time_like(arena, check->delay, check->iteration),
 		print_time(arena, check->iteration), check->gpus, 100 * check->delay / check->iteration,
 		print_time_like(arena, check->iteration - check->delay, check->iteration), check->run);
@@ -148,8 +148,9 @@ static const char *missed(const struct advice *a, struct arena *arena)
 	}
 	if (!worst)
 		return "no run on several GPUs is among them: one would check it";
-	return arena_format(arena, "%zu GPUs took %+.1f%% of what is predicted for them%s", worst->gpus,
-		100 * (advice_missed(worst) - 1), worst->delay > 0 ? ", without their stragglers" : "");
+	return arena_format(arena, "%zu GPUs took %.1f%% %s than predicted%s", worst->gpus,
+		100 * fabs(advice_missed(worst) - 1), advice_missed(worst) < 1 ? "less" : "more",
+		worst->delay > 0 ? ", without their stragglers" : "");
 }
 
 static const char *how_sure(const struct advice_print *p, struct arena *arena)
@@ -294,14 +295,13 @@ static const char *held(const struct advice *a, struct arena *arena)
 	const double miss = best ? strategy_miss(best->name) : NAN;
 
 	if (a->whole_batch > 0)
-		return "Such predictions were checked against runs on modelled GPUs with the run's batch on each; with other shares "
-		       "against four of one network, which were off by up to 10%, within their ranges; against none on real GPUs.";
+		return "Validation: runs on modelled GPUs with this batch on each; with other shares of the batch four runs of one "
+		       "network, off by up to 10%, within their ranges. None on real GPUs.";
 	return arena_format(arena,
-		"Such predictions were checked against runs on %s modelled GPUs, whose links were known%s; against none "
-		"on real GPUs.",
+		"Validation: runs on %s modelled GPUs with known links%s. None on real GPUs.",
 		a->net.is_torch ? "2 and 4" : "2 to 64",
 		isnan(miss) ? ""
-			    : arena_format(arena, " (19 of 20 of %s were within %g%%)",
+			    : arena_format(arena, " (19 of 20 predictions of %s within %g%%)",
 				      strategy_names[best->name], 100 * miss));
 }
 
@@ -319,13 +319,14 @@ static const char *layers(const struct advice *a, struct arena *arena)
 		return arena_format(arena, "%s.", text);
 	known = strategy_fixed_count(net);
 	return arena_format(arena,
-		"%s: of micro-batches of another size a part of each layer's time is taken not to shrink%s. A run "
-		"on one GPU with a small batch tells how much.",
+		"%s only: with smaller micro-batches, part of each layer's time is assumed not to shrink (%s). A run on one GPU "
+		"with a small batch would tell how much.",
 		text,
 		known ? arena_format(arena,
-				", for %zu of them what layers of their kind have in common, else at most the shortest",
+				"for %zu layers what their kind has in common, for the others at most the shortest layer's "
+				"time",
 				known)
-		      : ", at most the shortest");
+		      : "at most the shortest layer's time");
 }
 
 /* Which products the plan divides, by the first block's. */
@@ -371,7 +372,7 @@ static const char *check_text(
 				 : "",
 		print_time_like(arena, check->predicted, check->iteration));
 
-	text = arena_format(arena, "%s; on numbers of GPUs nearby data is taken to be as far from it (%.3f×)", text,
+	text = arena_format(arena, "%s; data on other numbers of GPUs is assumed to be off by as much (%.3f×)", text,
 		advice_missed(check));
 	if (!advice_is_far_off(advice_missed(check)))
 		return arena_format(arena, "%s.", text);
