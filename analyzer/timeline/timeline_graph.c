@@ -42,7 +42,8 @@ const struct timeline_replay *timeline_replay_of(const struct timeline_replay_li
 	operation = &list->trace->operations[number];
 	labels = list->trace->functions[operation->function].labels;
 	for (uint32_t i = 0; i < operation->value_count; i++)
-		if (labels[i].type == PM_VALUE_GRAPH && operation->values[i] < list->trace->graph_count)
+		if (labels[i].type == PM_VALUE_GRAPH && operation->values[i] &&
+			operation->values[i] < list->trace->graph_count)
 			return &list->items[operation->values[i]];
 	return NULL;
 }

@@ -122,12 +122,13 @@ static void check_group(void)
 
 /*
  * A launch of a graph: nodes go to the operations that they are of, up to the first that added none knows how
- * many; what comes then, and what is no node, stays with the launch.
+ * many; what comes then, and what is no node, stays with the launch. One of the operations launches a graph
+ * of whose making nothing is known: it stays whole, so that those after it keep their places.
  */
 static void check_replay(void)
 {
 	static const uint32_t counts[] = {2, 2, 1, 0, 0}; /* of the launch, then of each operation */
-	uint32_t work[4], event, launch, queue;
+	uint32_t work[4], event, launch, launches, queue;
 	struct timeline timeline;
 	struct builder builder;
 
@@ -139,9 +140,9 @@ static void check_replay(void)
 			(const uint64_t[]){i});
 	event = builder_operation(
 		&builder, builder_function(&builder, "cudart EVENT cudaEventRecord"), 0, NULL);
-	launch = builder_operation(&builder,
-		builder_function(&builder, "cudart GRAPH cudaGraphLaunch graph:graph"), 0,
-		(const uint64_t[]){1});
+	launches = builder_function(&builder, "cudart GRAPH cudaGraphLaunch graph:graph");
+	launch = builder_operation(&builder, launches, 0, (const uint64_t[]){1});
+	work[1] = builder_operation(&builder, launches, 0, (const uint64_t[]){0});
 	builder_graph(&builder,
 		(const struct pm_graph_node[]){
 			{work[0], 2}, {event, 0}, {work[1], 1}, {work[2], 0}, {work[3], 1}},
@@ -157,6 +158,7 @@ static void check_replay(void)
 
 		builder_record(&builder, 1, &record);
 		record.kind = PM_RECORD_DEVICE;
+		record.op = work[0];
 		record.flags = PM_FLAG_ACTIVITY;
 		for (uint32_t node = 5; node > 0; node--) {
 			record.begin = 1000 + i * 1000 + 100 * node;
@@ -210,8 +212,9 @@ static void add_interval(
 
 /*
  * Launches of graphs of whose making nothing is known: kernels that ran become calls after the launch, in
- * order of begin. One that is told of its own work, a launch without work, and a call that is no launch stay
- * whole; what is noted of later calls goes with them. Without losses of graphs nothing is divided.
+ * order of begin, on their own queues. One that is told of its own work, a launch without work, and a call
+ * that is no launch stay whole; what is noted of later calls, and what they touch, goes with them. Without
+ * losses of graphs nothing is divided. That another graph was captured changes nothing.
  */
 static void check_divided(bool is_lost)
 {
@@ -219,20 +222,25 @@ static void check_divided(bool is_lost)
 		1, 2, 3, 1, 4, 1}; /* launch, its nodes, launch that tells, copy, launch */
 	struct timeline timeline;
 	struct builder builder;
-	uint32_t ops[5], launch, queue;
+	uint32_t ops[5], launch, queue, other_queue;
 	const uint32_t divided = is_lost ? 2 : 0;
+	const struct timeline_touch *touches;
+	size_t touch_count;
 
 	builder_init(&builder);
 	builder.header.losses[PM_LOSS_GRAPHS] = is_lost;
-	launch = builder_function(&builder, "cudart GRAPH cudaGraphLaunch int:x");
-	ops[1] = builder_operation(&builder, launch, 0, (const uint64_t[]){1});
+	launch = builder_function(&builder, "cudart GRAPH cudaGraphLaunch graph:graph");
+	ops[1] = builder_operation(&builder, launch, 0, (const uint64_t[]){0});
 	ops[2] = builder_operation(
 		&builder, builder_function(&builder, "cupti LAUNCH kernel int:x"), 0, (const uint64_t[]){2});
 	ops[3] = builder_operation(&builder, 2, 0, (const uint64_t[]){3});
 	ops[4] = builder_operation(&builder,
 		builder_function(&builder, "cudart COPY cudaMemcpyAsync bytes:bytes direction:dir"), 0,
 		(const uint64_t[]){64, 3});
+	builder_graph(&builder, &(const struct pm_graph_node){ops[2], 1}, 1);
+	builder_addresses(&builder, (const uint64_t[]){0x1000}, 1);
 	queue = builder_queue(&builder, 0, 1);
+	other_queue = builder_queue(&builder, 0, 2);
 	for (uint32_t i = 0; i < 4; i++) {
 		struct builder_record record = {.begin = 1000 + i * 1000,
 			.end = 1450 + i * 1000,
@@ -240,11 +248,16 @@ static void check_divided(bool is_lost)
 			.correlation = i + 1,
 			.queue = (uint16_t)queue,
 			.kind = PM_RECORD_CALL,
-			.sequence = i == 3 ? 7 : 0};
+			.sequence = i == 3 ? 7 : 0,
+			.flags = i == 3 ? PM_FLAG_TOUCHES : 0,
+			.packed_count = i == 3,
+			.packed = {1 << 3}};
 
 		builder_record(&builder, 1, &record);
 		if (i == 0) {
+			record.queue = (uint16_t)other_queue;
 			add_interval(&builder, &record, ops[3], 2);
+			record.queue = (uint16_t)queue;
 			add_interval(&builder, &record, ops[2], 1);
 		} else if (i == 1) {
 			add_interval(&builder, &record, ops[1], 1);
@@ -260,15 +273,19 @@ static void check_divided(bool is_lost)
 		"%zu calls", timeline.call_count);
 	CHECK(timeline_more(&timeline, 3 + divided) && timeline_more(&timeline, 3 + divided)->sequence == 7,
 		"what is noted of the last call");
+	touches = timeline_touches(&timeline, 3 + divided, &touch_count);
+	CHECK(touch_count == 1 && touches->address == 0x1000, "what the last call touches");
 	for (uint32_t i = 0; is_lost && i < timeline.call_count; i++) {
 		const struct timeline_call *call = TIMELINE_CALL(&timeline, i);
 		const bool node = i == 1 || i == 2;
 		const uint32_t counts[] = {0, 1, 1, 2, 1, 0};
 
-		CHECK(call->flags == (i == 0        ? TIMELINE_FLAG_DIVIDED
-					     : node ? TIMELINE_FLAG_REPLAYED
-						    : 0),
+		CHECK((call->flags & ~PM_FLAG_TOUCHES) == (i == 0        ? TIMELINE_FLAG_DIVIDED
+								  : node ? TIMELINE_FLAG_REPLAYED
+									 : 0),
 			"call %u: flags %u", i, call->flags);
+		CHECK(call->queue == timeline.processes[0].first_queue + (i == 2 ? other_queue : queue),
+			"call %u: queue %u", i, call->queue);
 		CHECK(call->interval_count == counts[i], "call %u has %u intervals", i, call->interval_count);
 		CHECK(call->operation == timeline.processes[0].first_operation + ops[operations[i]],
 			"call %u: operation %u", i, call->operation);
