@@ -85,8 +85,7 @@ static void cut(struct iteration_finder *finder, const struct runs *runs)
 
 bool iteration_cut_programs(struct iteration_finder *finder)
 {
-	const struct timeline_process *process = &finder->timeline->processes[finder->worker->process];
-	struct framework *framework = process->hlo ? iteration_framework(finder) : NULL;
+	struct framework *framework = iteration_framework(finder);
 	const struct xla *xla = framework ? framework_xla(framework) : NULL;
 	struct runs runs = {.items = NULL};
 

@@ -368,7 +368,7 @@ static void run_program(struct program *p, char program)
 }
 
 /* A program's runs: d and g step, e does not, and a dot is a launch outside of all. calls: of each iteration;
- * "": there are none by what XLA says. */
+ * "": there are none by what XLA says, nor are those few runs held to be updates. */
 static void check_runs(const char *runs, const char *calls)
 {
 	struct program p;
@@ -392,6 +392,7 @@ static void check_runs(const char *runs, const char *calls)
 	list = &analysis.workers[0].iterations;
 	CHECK((list->source == ITERATION_BY_OPTIMIZER) == (*calls != 0), "%s: source %d", runs,
 		(int)list->source);
+	CHECK(*calls || list->source == ITERATION_BY_WINDOW, "%s: source %d", runs, (int)list->source);
 	CHECK(!*calls || list->count == strlen(calls), "%s: %zu iterations, expected %zu", runs, list->count,
 		strlen(calls));
 	for (size_t i = 0; *calls && i < list->count; i++)
