@@ -313,6 +313,12 @@ static const char *layer_of(const struct giving *g, const struct hlo_instruction
 	return layer ? layer : layer_before(g->module, i);
 }
 
+/* What only passes its operand on, and has no name of its own. */
+static bool has_layer_of_neighbour(const struct hlo_instruction *i)
+{
+	return hlo_is_passing(i) && !strchr(i->op_name, '/');
+}
+
 static void give_layers(struct giving *g)
 {
 	struct hlo_module *module = g->module;
@@ -325,6 +331,8 @@ static void give_layers(struct giving *g)
 			layers[n] = layer_read(g, i, true);
 		else if (is_of_pass(i) && !i->owns && strcmp(i->opcode, "parameter") != 0)
 			layers[n] = layer_of(g, i);
+		else if (is_of_pass(i) && has_layer_of_neighbour(i))
+			layers[n] = layer_read(g, i, false);
 	}
 	for (uint32_t n = 0; n < module->instruction_count; n++)
 		if (layers[n])
