@@ -119,7 +119,7 @@ static struct places find_exchanges(const struct analysis *analysis)
 
 				if (analysis->model.flows[operation].kind != PM_KIND_COMM ||
 					phase_role(&analysis->model, worker->worker, &worker->layers,
-						PHASE_NO_ITERATION, 0, operation)
+						PHASE_NO_ITERATION, NULL, operation)
 							->phase != PHASE_COMMUNICATION)
 					continue;
 				ordered &= places.count == 0 || places.items[places.count - 1].call < call;

@@ -207,7 +207,7 @@ static bool starts_copy(const struct search *search)
 		return search->copied;
 	operation = timeline_call(&search->analysis->timeline, search->starts[0].call).operation;
 
-	return phase_role(&search->analysis->model, worker->worker, &worker->layers, PHASE_NO_ITERATION, 0,
+	return phase_role(&search->analysis->model, worker->worker, &worker->layers, PHASE_NO_ITERATION, NULL,
 		       operation)
 		       ->phase == PHASE_H2D;
 }

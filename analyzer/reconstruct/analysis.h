@@ -152,7 +152,7 @@ struct analysis_walk {
 	const struct analysis *analysis;
 	const struct analysis_worker *worker;
 	size_t iteration, next; /* in the worker's list, in the iteration */
-	size_t core;            /* computations before the next call */
+	struct layer_gap gap;   /* where the next call is */
 	uint32_t interval;      /* the last that a call had */
 
 	/* the call that it has come to */

@@ -21,8 +21,7 @@ bool analysis_next(struct analysis_walk *at)
 	at->number = worker->calls[at->next++];
 	at->call = timeline_call(&at->analysis->timeline, at->number);
 	at->role =
-		phase_role(model, worker, &at->worker->layers, at->iteration, at->core, at->call.operation);
-	at->core += (model->roles[at->call.operation].flags & WORKER_CORE) != 0;
+		phase_role(model, worker, &at->worker->layers, at->iteration, &at->gap, at->call.operation);
 	at->is_shared = at->call.interval_count && at->call.interval == at->interval;
 	if (at->call.interval_count)
 		at->interval = at->call.interval;

@@ -328,12 +328,35 @@ static void set_operation_role(struct layer_assign *assign, uint32_t number, con
 	}
 }
 
+/* Of a computation its role; of a set or copy what the framework says of it. */
+static void note_place(
+	struct layer_assign *assign, uint32_t step, const struct layer_role *role, struct layer_gap *gap)
+{
+	struct layer_list *list = assign->list;
+	const uint32_t number = assign->graph.steps[step].operation;
+	const uint32_t flags = assign->model->roles[number].flags;
+
+	if (flags & WORKER_CORE) {
+		list->core_roles[list->core_count++] = *role;
+		layer_gap_pass(gap);
+	} else if (flags & WORKER_BESIDE) {
+		const struct layer_beside beside = {.gap = (uint32_t)gap->core,
+			.operation = number,
+			.order = layer_gap_order(gap, number),
+			.role = *role};
+
+		if (assign->said && assign->said[step])
+			layer_note_beside(list, &beside);
+	}
+}
+
 static void set_roles(struct layer_assign *assign)
 {
 	const struct graph *graph = &assign->graph;
 	struct layer_list *list = assign->list;
 	const struct timeline_process *process = &assign->timeline->processes[assign->worker->process];
 	struct layer_role *roles = mem_alloc(graph->step_count, sizeof(*roles));
+	struct layer_gap gap = {0};
 
 	list->core_roles = arena_alloc(&list->arena, graph->step_count, sizeof(*list->core_roles));
 	/* A launch goes by the steps after it. */
@@ -341,14 +364,10 @@ static void set_roles(struct layer_assign *assign)
 		roles[i] = is_launch(assign, graph->steps[i].operation) ? launch_role(assign, roles, i)
 									: step_role(assign, i);
 	for (uint32_t i = 0; i < graph->step_count; i++) {
-		uint32_t number = graph->steps[i].operation;
-		struct layer_role role = roles[i];
+		const uint32_t number = graph->steps[i].operation;
 
-		if (assign->said && assign->said[i] && (assign->model->roles[number].flags & WORKER_BESIDE))
-			layer_note_beside(list, (uint32_t)list->core_count, number, &role);
-		if (assign->model->roles[number].flags & WORKER_CORE)
-			list->core_roles[list->core_count++] = role;
-		set_operation_role(assign, number, &role);
+		note_place(assign, i, &roles[i], &gap);
+		set_operation_role(assign, number, &roles[i]);
 	}
 	free(roles);
 	layer_sort_besides(list);

@@ -67,12 +67,28 @@ struct layer_places {
 	size_t count;    /* computations; 0: it is not like the iteration of the roles */
 };
 
-/* What the framework says of memory that is set, or copied within the device: one operation may be so in several
- * phases, and is of one within a gap between two computations. */
+#define LAYER_ANY UINT32_MAX /* of the calls by an operation within a gap: whichever it is */
+
+/* What the framework says of memory that is set, or copied within the device: one operation may be so in
+ * several phases and layers, and is told apart by the gap between two computations that it is in, and by its
+ * order there. */
 struct layer_beside {
 	uint32_t gap; /* computations of the iteration before it */
 	uint32_t operation;
+	uint32_t order; /* among the calls by the operation within the gap, from 0 on; LAYER_ANY */
 	struct layer_role role;
+};
+
+#define LAYER_GAP_OPERATIONS 16
+
+/* Where a walk over an iteration's calls is: between which computations, and which sets and copies were
+ * there. */
+struct layer_gap {
+	size_t core;    /* computations before it */
+	uint32_t count; /* of `seen` */
+	struct {
+		uint32_t operation, calls;
+	} seen[LAYER_GAP_OPERATIONS];
 };
 
 struct layer_list {
@@ -80,7 +96,7 @@ struct layer_list {
 	size_t count, room;
 	struct layer_role *core_roles; /* by computation of a usual iteration */
 	size_t core_count;
-	struct layer_beside *besides; /* of a usual iteration, in order of gap and operation */
+	struct layer_beside *besides; /* of a usual iteration, in order of gap, operation and order */
 	size_t beside_count, beside_room;
 	struct layer_places *places; /* by iteration; NULL: there are no roles by computation */
 	size_t iteration;            /* that all of it was found in: of the worker's list */
@@ -114,8 +130,15 @@ void layer_find(const struct worker_model *model, const struct worker *worker,
 	const struct iteration_list *iterations, struct layer_list *list);
 void layer_free(struct layer_list *list);
 
-/* The role of an operation within that gap, or NULL: nothing is said. */
-const struct layer_role *layer_beside_role(const struct layer_list *list, uint32_t gap, uint32_t operation);
+/* Steps on over a computation, and over a set or copy: which this is of its operation's within the gap;
+ * LAYER_ANY: there are too many others to tell. */
+void layer_gap_pass(struct layer_gap *gap);
+uint32_t layer_gap_order(struct layer_gap *gap, uint32_t operation);
+
+/* The role of an operation's call within that gap, or NULL: nothing is said. Of another order than those of
+ * the usual iteration it is of a layer only if all of these are of that. */
+const struct layer_role *layer_beside_role(
+	const struct layer_list *list, uint32_t gap, uint32_t operation, uint32_t order);
 bool layer_is_beside_role(const struct layer_list *list, const struct layer_role *role);
 
 #endif

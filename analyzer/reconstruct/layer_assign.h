@@ -58,8 +58,8 @@ struct layer_assign {
 	uint64_t *copies; /* by step: address of a parameter that it reads, or of its copy; 0: none known */
 	uint32_t *owners; /* by place in graph.parameters: layer that reads it */
 	enum layer_special *specials; /* by layer */
-	bool roots_apart; /* modules of an outermost one with its class's name, as that of a list, are not those of
-			     a variable */
+	bool roots_apart; /* modules of an outermost one with its class's name, as that of a list, are not
+			     those of a variable */
 	size_t special_room;
 	uint32_t **captured; /* by graph of the timeline, the captured call of each of its operations; NULL:
 				not known */
@@ -222,8 +222,7 @@ bool layer_are_of_one(
 	const struct layer_list *list, const struct layer_role *one, const struct layer_role *other);
 
 /* What memory that is set or copied in a gap between two computations is of; sorted when all are noted. */
-void layer_note_beside(
-	struct layer_list *list, uint32_t gap, uint32_t operation, const struct layer_role *role);
+void layer_note_beside(struct layer_list *list, const struct layer_beside *beside);
 void layer_sort_besides(struct layer_list *list);
 
 void layer_add_part(struct layer_list *list, struct layer_role *role, uint32_t layer, double share);

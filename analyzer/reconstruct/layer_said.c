@@ -42,10 +42,12 @@ bool layer_is_mostly_said(const struct layer_assign *assign)
 	return all_ns > 0 && said_ns >= FRAMEWORK_MOSTLY * all_ns;
 }
 
-/* Is the role that a call goes by of any layer? gap: computations before it. */
-static bool is_of_layer(const struct layer_assign *assign, uint32_t operation, uint32_t gap)
+/* Is the role that a call goes by of any layer? order: in the gap. */
+static bool is_of_layer(
+	const struct layer_assign *assign, uint32_t operation, const struct layer_gap *gap, uint32_t order)
 {
-	const struct layer_role *role = layer_beside_role(assign->list, gap, operation);
+	const struct layer_role *role =
+		layer_beside_role(assign->list, (uint32_t)gap->core, operation, order);
 
 	if (!role)
 		role = &assign->list->operation_roles[operation -
@@ -55,27 +57,31 @@ static bool is_of_layer(const struct layer_assign *assign, uint32_t operation, u
 }
 
 /* Of work of a pass, where there are layers: is it known of which it is? */
-static bool has_layer(const struct layer_assign *assign, uint32_t step, uint32_t gap)
+static bool has_layer(const struct layer_assign *assign, uint32_t step, struct layer_gap *gap)
 {
 	const uint32_t operation = assign->graph.steps[step].operation;
+	const uint32_t flags = assign->model->roles[operation].flags;
+	const uint32_t order = flags & WORKER_BESIDE ? layer_gap_order(gap, operation) : LAYER_ANY;
 
 	if (assign->list->count == 0 || assign->passes[step] == LAYER_AFTER ||
 		assign->passes[step] == LAYER_EVALUATION)
 		return true;
 	return assign->layers[step] != LAYER_NONE &&
-	       ((assign->model->roles[operation].flags & WORKER_CORE) || is_of_layer(assign, operation, gap));
+	       ((flags & WORKER_CORE) || is_of_layer(assign, operation, gap, order));
 }
 
 void layer_note_said(struct layer_assign *assign)
 {
 	double all_ns = 0, ns_by[LAYER_SAID + 1] = {0};
+	struct layer_gap gap = {0};
 
-	for (uint32_t i = 0, gap = 0; assign->said && i < assign->graph.step_count; i++) {
+	for (uint32_t i = 0; assign->said && i < assign->graph.step_count; i++) {
 		const double ns = time_of(assign, i);
 
 		all_ns += ns;
-		ns_by[has_layer(assign, i, gap) ? assign->said[i] : LAYER_NOT_SAID] += ns;
-		gap += (assign->model->roles[assign->graph.steps[i].operation].flags & WORKER_CORE) != 0;
+		ns_by[has_layer(assign, i, &gap) ? assign->said[i] : LAYER_NOT_SAID] += ns;
+		if (assign->model->roles[assign->graph.steps[i].operation].flags & WORKER_CORE)
+			layer_gap_pass(&gap);
 	}
 	if (all_ns > 0) {
 		assign->list->told = ns_by[LAYER_SAID] / all_ns;

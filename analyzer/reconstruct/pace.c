@@ -63,7 +63,8 @@ static uint32_t find_operation(const struct worker_model *model, const struct wo
 	/* each window may have parts of two iterations more */
 	const size_t most = 2 * (size_t)process->window_count + list->count / 50;
 	uint32_t *once = mem_alloc(process->operation_count, sizeof(*once));
-	size_t *calls = mem_alloc(process->operation_count, sizeof(*calls)), core = 0;
+	size_t *calls = mem_alloc(process->operation_count, sizeof(*calls));
+	struct layer_gap gap = {0};
 	uint32_t found = 0;
 	int best = -1;
 
@@ -77,9 +78,8 @@ static uint32_t find_operation(const struct worker_model *model, const struct wo
 		const uint32_t base = timeline_base(timeline, operation);
 		const uint32_t op = base - process->first_operation;
 		const struct layer_role *role =
-			phase_role(model, worker, layers, list->model, core, operation);
+			phase_role(model, worker, layers, list->model, &gap, operation);
 
-		core += (model->roles[operation].flags & WORKER_CORE) != 0;
 		/* what a graph does again is in no trace as a call */
 		if (call.flags & TIMELINE_FLAG_REPLAYED)
 			continue;

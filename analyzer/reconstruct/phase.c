@@ -109,7 +109,8 @@ static void find_roles(struct work *work, const struct iteration_list *iteration
 {
 	const struct worker *worker = work->worker;
 	const struct timeline_process *process = &work->timeline->processes[worker->process];
-	size_t next = 0, core = 0;
+	struct layer_gap gap = {0};
+	size_t next = 0;
 
 	for (size_t i = 0; i < worker->call_count; i++) {
 		const struct timeline_call *call = TIMELINE_CALL(work->timeline, worker->calls[i]);
@@ -117,15 +118,13 @@ static void find_roles(struct work *work, const struct iteration_list *iteration
 
 		while (next < iterations->count && i >= iterations->items[next].call_end) {
 			next++;
-			core = 0;
+			gap = (struct layer_gap){0};
 		}
 		item = next < iterations->count && i >= iterations->items[next].first_call
 			       ? &iterations->items[next]
 			       : NULL;
 		work->roles[i] = phase_role(work->model, worker, work->layers,
-			item ? next : PHASE_NO_ITERATION, core, call->operation);
-		if (item && (work->model->roles[call->operation].flags & WORKER_CORE))
-			core++;
+			item ? next : PHASE_NO_ITERATION, &gap, call->operation);
 		if (work->model->flows[call->operation].kind == PM_KIND_COMM && call->interval_count)
 			work->group_bytes[call->interval - process->first_interval] +=
 				exchange_bytes(work, call->operation);

@@ -26,7 +26,7 @@ struct phase_times {
 /* One per iteration of the list, in its order; all of them, used or not. */
 struct phase_list {
 	struct phase_times *times;
-	double *layers_ns; /* [iteration][layer][PHASE_LAYER_COLUMNS], shares of calls' times */
+	double *layers_ns;  /* [iteration][layer][PHASE_LAYER_COLUMNS], shares of calls' times */
 	double *outside_ns; /* [iteration][PHASE_LAYER_COLUMNS]: of calls that are no layer's */
 	size_t layer_count;
 	bool *unknown; /* [layer][PHASE_LAYER_COLUMNS]: part of the time is in that of a graph, if not all */
@@ -52,12 +52,13 @@ int64_t *phase_waits(const struct timeline *timeline, const struct collective_li
 #define PHASE_NO_ITERATION SIZE_MAX
 
 /*
- * The role of a call: of the iteration with this number in the worker's list, or of none; core is its number
- * among the iteration's computations. Computations of iterations with a few more or fewer than the one that
- * layers were found in have the role of their partner there; one without a partner goes by those around it,
- * or by its operation.
+ * The role of a call: of the iteration with this number in the worker's list, or of PHASE_NO_ITERATION. gap:
+ * where it is among the iteration's computations, {0} at its start, which steps on over the call; outside of
+ * iterations it may be NULL. Computations of iterations with a few more or fewer than the one that layers
+ * were found in have the role of their partner there; one without a partner goes by those around it, or by
+ * its operation.
  */
 const struct layer_role *phase_role(const struct worker_model *model, const struct worker *worker,
-	const struct layer_list *layers, size_t iteration, size_t core, uint32_t operation);
+	const struct layer_list *layers, size_t iteration, struct layer_gap *gap, uint32_t operation);
 
 #endif

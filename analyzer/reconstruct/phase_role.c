@@ -52,30 +52,39 @@ static uint32_t gap_before(const struct layer_list *layers, size_t iteration, si
 	return places->cores[core - 1] == UINT32_MAX ? UINT32_MAX : places->cores[core - 1] + 1;
 }
 
-const struct layer_role *phase_role(const struct worker_model *model, const struct worker *worker,
-	const struct layer_list *layers, size_t iteration, size_t core, uint32_t operation)
+/* Of memory that is set or copied: by what is said of it, else by the computations around it. */
+static const struct layer_role *beside_role(const struct worker_model *model, const struct layer_list *layers,
+	size_t iteration, struct layer_gap *gap, uint32_t operation, const struct layer_role *role)
 {
-	const struct timeline_process *process = &model->timeline->processes[worker->process];
-	const uint32_t flags = model->roles[operation].flags;
-	const struct layer_role *role = &layers->operation_roles[operation - process->first_operation],
-				*placed, *before, *behind;
+	const struct layer_role *placed = layer_beside_role(
+		layers, gap_before(layers, iteration, gap->core), operation, layer_gap_order(gap, operation));
+	const struct layer_role *before, *behind;
 
-	if (iteration == PHASE_NO_ITERATION || !layers->places)
-		return role;
-	if (flags & WORKER_CORE) {
-		placed = core_role(layers, iteration, core);
-		return placed ? placed : role;
-	}
-	if (!(flags & WORKER_BESIDE))
-		return role;
-	placed = layer_beside_role(layers, gap_before(layers, iteration, core), operation);
 	if (placed && placed->phase != PHASE_OTHER)
 		return placed;
 	/* of no pass by itself: the computations around it tell more */
 	role = placed ? placed : role;
-	before = core > 0 ? core_role(layers, iteration, core - 1) : NULL;
-	behind = core_role(layers, iteration, core);
+	before = gap->core > 0 ? core_role(layers, iteration, gap->core - 1) : NULL;
+	behind = core_role(layers, iteration, gap->core);
 	placed = before && behind ? role_by_place(before, behind, role->phase, model->flows[operation].kind)
 				  : NULL;
 	return placed ? placed : role;
+}
+
+const struct layer_role *phase_role(const struct worker_model *model, const struct worker *worker,
+	const struct layer_list *layers, size_t iteration, struct layer_gap *gap, uint32_t operation)
+{
+	const struct timeline_process *process = &model->timeline->processes[worker->process];
+	const uint32_t flags = model->roles[operation].flags;
+	const struct layer_role *role = &layers->operation_roles[operation - process->first_operation],
+				*placed;
+
+	if (iteration == PHASE_NO_ITERATION || !layers->places)
+		return role;
+	if (flags & WORKER_CORE) {
+		placed = core_role(layers, iteration, gap->core);
+		layer_gap_pass(gap);
+		return placed ? placed : role;
+	}
+	return flags & WORKER_BESIDE ? beside_role(model, layers, iteration, gap, operation, role) : role;
 }

@@ -84,7 +84,7 @@ static struct analysis_worker *worker_of(struct analysis *analysis, const struct
 static bool is_exchange(const struct analysis *analysis, const struct analysis_worker *worker, size_t call)
 {
 	const struct layer_role *role = phase_role(&analysis->model, worker->worker, &worker->layers,
-		PHASE_NO_ITERATION, 0, timeline_call(&analysis->timeline, call).operation);
+		PHASE_NO_ITERATION, NULL, timeline_call(&analysis->timeline, call).operation);
 
 	return role->phase == PHASE_COMMUNICATION && role->part_count > 0;
 }

@@ -152,8 +152,8 @@ static const char *layer_name(const struct layer_list *layers, const struct laye
 }
 
 static void check_call(const char *name, const struct analysis *analysis,
-	const struct analysis_worker *worker, const struct model_process *truth, size_t position, size_t core,
-	int number)
+	const struct analysis_worker *worker, const struct model_process *truth, size_t position,
+	struct layer_gap *gap, int number)
 {
 	static const char *const phases[] = {
 #define ITEM(name, key, symbol, title, text, does, term, colour) key,
@@ -165,7 +165,7 @@ static void check_call(const char *name, const struct analysis *analysis,
 	const struct model_call *expected =
 		find_call(truth, call->begin_ns, place_in_graph(&analysis->timeline, place));
 	const struct layer_role *role = phase_role(
-		&analysis->model, worker->worker, &worker->layers, (size_t)number, core, call->operation);
+		&analysis->model, worker->worker, &worker->layers, (size_t)number, gap, call->operation);
 	const char *function = timeline_function(&analysis->timeline, call)->name,
 		   *layer = layer_name(&worker->layers, role);
 
@@ -195,15 +195,10 @@ static void check_worker(const char *name, const struct analysis *analysis,
 			model->layers[i]);
 	for (size_t i = 0; i < worker->iterations.count; i++) {
 		const struct iteration *item = &worker->iterations.items[i];
-		size_t core = 0;
+		struct layer_gap gap = {.core = 0};
 
-		for (size_t j = item->first_call; j < item->call_end; j++) {
-			const struct timeline_call *call =
-				TIMELINE_CALL(&analysis->timeline, worker->worker->calls[j]);
-
-			check_call(name, analysis, worker, truth, j, core, (int)i);
-			core += (analysis->model.roles[call->operation].flags & WORKER_CORE) != 0;
-		}
+		for (size_t j = item->first_call; j < item->call_end; j++)
+			check_call(name, analysis, worker, truth, j, &gap, (int)i);
 		for (size_t j = item->first_read; j < item->read_end; j++) {
 			const struct model_call *expected = find_call(truth,
 				timeline_call(&analysis->timeline, worker->worker->reads[j]).begin_ns, 0);

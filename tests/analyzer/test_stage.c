@@ -260,7 +260,7 @@ static const char *layer_of(
 		if (to != peer || strcmp(timeline_function(&analysis->timeline, one)->name, function) != 0)
 			continue;
 		role = phase_role(
-			&analysis->model, item->worker, &item->layers, PHASE_NO_ITERATION, 0, one->operation);
+			&analysis->model, item->worker, &item->layers, PHASE_NO_ITERATION, NULL, one->operation);
 		return role->phase == PHASE_COMMUNICATION && role->part_count == 1
 			       ? item->layers.items[item->layers.parts[role->first_part].layer].name
 			       : "none";

@@ -112,20 +112,17 @@ static const struct layer_role *follow_role(
 	const struct worker_model *model = &make->job->analysis->model;
 	const struct iteration_list *iterations = &worker->worker->iterations;
 	const struct timeline_call *item = TIMELINE_CALL(make->timeline, call);
-	const struct layer_role *role;
 	bool inside;
 
 	while (worker->shape < iterations->count &&
 		worker->call >= iterations->items[worker->shape].call_end) {
 		worker->shape++;
-		worker->core = 0;
+		worker->gap = (struct layer_gap){0};
 	}
 	inside = worker->shape < iterations->count &&
 		 worker->call >= iterations->items[worker->shape].first_call;
-	role = phase_role(model, worker->worker->worker, &worker->worker->layers,
-		inside ? worker->shape : PHASE_NO_ITERATION, worker->core, item->operation);
-	worker->core += inside && (model->roles[item->operation].flags & WORKER_CORE);
-	return role;
+	return phase_role(model, worker->worker->worker, &worker->worker->layers,
+		inside ? worker->shape : PHASE_NO_ITERATION, &worker->gap, item->operation);
 }
 
 /* Another thread that gave the worker work since this one did has had its turn: until then this one waited.

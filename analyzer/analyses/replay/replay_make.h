@@ -36,7 +36,7 @@ struct make_worker {
 	size_t call, read;    /* positions */
 	size_t next;          /* its used iteration that begins next, counted in the job */
 	size_t shape;         /* place in its iterations, used or not */
-	size_t core;          /* computations of that so far */
+	struct layer_gap gap; /* where in that the next call is */
 	uint32_t iteration;   /* the job's that it is in, or REPLAY_NONE */
 	uint32_t last_device; /* task of that iteration that ends last */
 	uint32_t last_host;   /* task that gave it work */

@@ -38,7 +38,7 @@ static const struct layer_role *role_of(
 	const struct analysis *analysis, const struct analysis_worker *worker, uint32_t operation)
 {
 	return phase_role(
-		&analysis->model, worker->worker, &worker->layers, PHASE_NO_ITERATION, 0, operation);
+		&analysis->model, worker->worker, &worker->layers, PHASE_NO_ITERATION, NULL, operation);
 }
 
 static void find_pieces(const struct analysis *analysis, const struct analysis_worker *worker,

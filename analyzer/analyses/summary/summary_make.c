@@ -146,7 +146,7 @@ static const struct collective *exchange_of(
 		*last_interval = item->interval;
 	if (seen || !sampling->places[call] ||
 		phase_role(&analysis->model, sampling->from->worker, &sampling->from->layers,
-			PHASE_NO_ITERATION, 0, item->operation)
+			PHASE_NO_ITERATION, NULL, item->operation)
 				->phase != PHASE_COMMUNICATION)
 		return NULL;
 	return &sampling->gathered.items[sampling->places[call] - 1];

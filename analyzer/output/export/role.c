@@ -15,7 +15,8 @@ void export_label_calls(
 	const struct worker_model *model = &analysis->model;
 	const struct timeline *timeline = &analysis->timeline;
 	size_t first = timeline->processes[calls->process].first_call;
-	size_t next = 0, core = 0;
+	struct layer_gap gap = {0};
+	size_t next = 0;
 
 	for (size_t i = 0; i < calls->call_count; i++) {
 		uint32_t operation = timeline_call(timeline, calls->calls[i]).operation;
@@ -23,18 +24,16 @@ void export_label_calls(
 
 		while (next < worker->iterations.count && i >= worker->iterations.items[next].call_end) {
 			next++;
-			core = 0;
+			gap = (struct layer_gap){0};
 		}
 		if (next < worker->iterations.count && i >= worker->iterations.items[next].first_call)
 			item = &worker->iterations.items[next];
 		labels[calls->calls[i] - first] = (struct export_label){
 			.role = phase_role(model, calls, &worker->layers, item ? next : PHASE_NO_ITERATION,
-				core, operation),
+				&gap, operation),
 			.layers = &worker->layers,
 			.iteration = item ? (uint32_t)next + 1 : 0,
 		};
-		if (item && (model->roles[operation].flags & WORKER_CORE))
-			core++;
 	}
 	for (size_t i = 0; i < worker->iterations.count; i++) {
 		const struct iteration *item = &worker->iterations.items[i];
