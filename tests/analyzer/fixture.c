@@ -199,9 +199,10 @@ static void parse_line(struct fixture *fixture, struct line *line, char *text)
 	if (!line->what->function) {
 		if (strcmp(line->words[0], "enter") == 0 && line->count > 1)
 			line->operation =
-				line->count > 2 ? builder_nvtx(&fixture->builder, line->words[2], line->words[1])
-						: builder_range(&fixture->builder, PM_RANGE_USER, line->words[1],
-							  NULL, "train (train.py:9)");
+				line->count > 2
+					? builder_nvtx(&fixture->builder, line->words[2], line->words[1], 0)
+					: builder_range(&fixture->builder, PM_RANGE_USER, line->words[1],
+						  NULL, "train (train.py:9)");
 		fixture->range_count++;
 		return;
 	}

@@ -197,6 +197,29 @@ def check_search(browser, layer):
     check(layer in tip and "starts at" in tip and start < end, f"the tip: {tip!r}")
 
 
+def check_ranges(browser):
+    """A range has the colour that it was pushed with, text on it that can be read, and its domain under the pointer; others keep theirs."""
+    row = "document.querySelector('.view > .row')"
+    lanes = int(browser.value(f"{row}.querySelectorAll('.lanes span').length"))
+    lane = (f"(() => {{ const c = {row}.querySelector('canvas'), p = c.getContext('2d').getImageData(0, c.height * (%d + 0.5) / {lanes}, c.width, 1).data;"
+            "return Array.from({length: c.width}, (_, i) => [...p.slice(4 * i, 4 * i + 3)].join()); })()")
+    first, second = (browser.value(lane % number) for number in (0, 1))
+    check(first.count("75,0,130") > len(first) // 2, f"the colour of a range: {sorted(set(first), key=first.count)[-3:]}")
+    lightest = max(min(map(int, pixel.split(","))) for pixel in first)
+    check(lightest > 150, f"the text on a dark range is not light: {lightest} of 255")
+    check("75,0,130" not in second, "a range without a colour has another's")
+    x, y = browser.place(f"{row}.querySelector('canvas')", 0.5, 0.5 / lanes)
+    browser.mouse("mouseMoved", x, y)
+    browser.settle()
+    tip = browser.value("document.querySelector('.tip').textContent")
+    check(tip.startswith("step\nrange, domain train\n"), f"the tip of a range: {tip!r}")
+    browser.click("document.querySelector('.tools input[aria-label^=\"search events\"]')")
+    browser.type("train")
+    with open("ranges.html", encoding="utf-8") as page:
+        ranges = sum(event[0] == "ranges" for rank in html_events.of_page(page.read()).values() for event in rank)
+    check(ranges >= 2 and browser.value(STATUS).startswith(f"{ranges} events match"), f"{ranges} ranges of a domain: {browser.value(STATUS)}")
+
+
 def check_links(browser):
     item = "document.querySelector('li[data-layer]')"
     layer = browser.value(f"{item}.dataset.layer")
@@ -224,7 +247,7 @@ def main():
     os.chdir(folder)
     browser = chromium.Browser(program, os.path.join(folder, "profile"))
     try:
-        for name in ("three", "causes"):
+        for name in ("three", "causes", "ranges"):
             os.mkdir(name)
             subprocess.run([make_trace, name, name], check=True, stdout=subprocess.DEVNULL)
         browser.open(report("three"))
@@ -232,6 +255,8 @@ def main():
         check_timeline(browser, 3)
         check_search(browser, "conv2")
         check_flame(browser)
+        browser.open(report("ranges"))
+        check_ranges(browser)
         browser.open(report("causes"))
         check_links(browser)
         browser.open(report("causes", "three"))

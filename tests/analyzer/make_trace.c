@@ -46,6 +46,7 @@ static const struct {
 			   .uneven_every = 4,
 			   .optimizer = MODEL_MOMENTUM}},
 	{"modules", {.net = MODEL_LENET, .processes = 1, .gpus = 1, .modules = true, .graph_api = true}},
+	{"ranges", {.net = MODEL_LENET, .processes = 1, .gpus = 1, .ranges = true}},
 	{"windows", {.net = MODEL_LENET,
 			    .processes = 1,
 			    .gpus = 1,

@@ -328,6 +328,14 @@ static void turn_times(struct maker *maker)
 					maker->hosts[h].builder, i == 1, 5, maker->hosts[h].now_ns);
 }
 
+/* Each host's thread enters a range, or leaves the innermost (0), where the program has ranges. */
+static void turn_ranges(struct maker *maker, uint32_t range)
+{
+	for (int h = 0; h < maker->options->processes && maker->options->ranges; h++)
+		builder_in_range(
+			maker->hosts[h].builder, 1, maker->hosts[h].now_ns, range, PM_RANGE_NO_SEQUENCE, 0);
+}
+
 /* The micro-batches of an iteration, in an order in which several are at work at once. */
 static void interleave(struct maker *maker, int parts)
 {
@@ -361,6 +369,8 @@ static void iterate(struct maker *maker)
 	maker->batch = every && (maker->iteration + 1) % every == 0 ? maker->options->batch / 2
 								    : maker->options->batch;
 	turn_windows(maker, true);
+	turn_ranges(maker, 1);
+	turn_ranges(maker, 2);
 	if (maker->options->schedule != MODEL_TURNS) {
 		interleave(maker, parts);
 		aggregate_all(maker);
@@ -382,6 +392,7 @@ static void iterate(struct maker *maker)
 		if (part + 1 == parts)
 			aggregate_all(maker);
 	}
+	turn_ranges(maker, 0);
 	for (int i = 0; i < maker->worker_count && maker->options->versions; i++)
 		model_new_version(maker, &maker->workers[i]);
 	maker->version++;
@@ -398,6 +409,7 @@ static void iterate(struct maker *maker)
 		maker->workers[i].host->now_ns += 3000; /* sums up the loss */
 	if (maker->options->log_every && maker->iteration % maker->options->log_every == 0)
 		exchange_value(maker);
+	turn_ranges(maker, 0);
 }
 
 static void evaluate(struct maker *maker)
@@ -437,6 +449,11 @@ static void set_up(struct maker *maker)
 		host->builder->closed = options->windows[0] > 0;
 		if (options->version_1)
 			host->builder->header.version = 1;
+		if (options->ranges) {
+			host->builder->header.version = PM_VERSION_WHOLE;
+			builder_nvtx(host->builder, "train", "step", 0xff4b0082);
+			builder_nvtx(host->builder, "train", "passes", 0);
+		}
 		host->now_ns = host->reader_ns = 1000000;
 		builder_string(host->builder, "data/images");
 		for (int g = 0; g < options->gpus; g++) {

@@ -47,6 +47,7 @@ struct model_options {
 	bool late_window; /* the second window opens after the forward pass, the first closes there */
 	bool modules;     /* the program has names for its layers: "net.conv1", activations are "net.act" */
 	bool graph_api;   /* through cuDNN's graph API and cublasLt, with fused biases and activations */
+	bool ranges;      /* of NVTX: an iteration is in "step", in indigo, its passes in "passes" */
 	bool run_ahead;   /* the host does not wait for the device */
 	int synchronize_every; /* it waits once in so many iterations, for 50 us; 0: in each */
 	bool killed;

@@ -449,8 +449,8 @@ static void check_tensorflow(void)
 
 	begin(&p);
 	for (size_t i = 0; i < ROWS; i++)
-		calls[i] = run(&p, MAIN, builder_nvtx(&p.builder, "TSL", rows[i].name), NONE, 0);
-	user = run(&p, MAIN, builder_nvtx(&p.builder, "mine", "net/conv:of mine"), NONE, 0);
+		calls[i] = run(&p, MAIN, builder_nvtx(&p.builder, "TSL", rows[i].name, 0), NONE, 0);
+	user = run(&p, MAIN, builder_nvtx(&p.builder, "mine", "net/conv:of mine", 0), NONE, 0);
 	builder_timeline(&p.builder, &timeline);
 	framework = framework_read(&timeline, &timeline.processes[0]);
 	CHECK(framework != NULL, "nothing is said");

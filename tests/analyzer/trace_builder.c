@@ -196,12 +196,13 @@ uint32_t builder_range(struct builder *builder, enum pm_range_scope scope, const
 	return body.number;
 }
 
-uint32_t builder_nvtx(struct builder *builder, const char *domain, const char *name)
+uint32_t builder_nvtx(struct builder *builder, const char *domain, const char *name, uint32_t color)
 {
 	struct pm_entry_range body = {.number = ++builder->counts[PM_ENTRY_RANGE],
 		.scope = PM_RANGE_NVTX,
 		.name = builder_string(builder, name),
-		.domain = builder_string(builder, domain)};
+		.domain = builder_string(builder, domain),
+		.color = color};
 
 	builder_entry(builder, PM_ENTRY_RANGE, &body, sizeof(body), "", 0);
 	return body.number;

@@ -86,8 +86,8 @@ void builder_python(struct builder *builder, uint32_t operation, uint32_t flags,
 /* A distinct range; NULL: of no module, or line. */
 uint32_t builder_range(struct builder *builder, enum pm_range_scope scope, const char *name, const char *module,
 	const char *line);
-/* One of NVTX, of a domain. */
-uint32_t builder_nvtx(struct builder *builder, const char *domain, const char *name);
+/* One of NVTX, of a domain; color: ARGB, 0: none. */
+uint32_t builder_nvtx(struct builder *builder, const char *domain, const char *name, uint32_t color);
 /* The thread enters it (range 0: leaves the innermost). Version 3 alone has them. */
 void builder_in_range(struct builder *builder, uint32_t thread, uint64_t ticks, uint32_t range, uint32_t sequence,
 	uint16_t framework_thread);

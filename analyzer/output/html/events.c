@@ -10,8 +10,10 @@
 #include "analyses/kernels.h"
 #include "base/intern.h"
 #include "spans.h"
+#include "timeline/timeline_range.h"
 
 #include <err.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +28,7 @@ struct made {
 	uint32_t operation, number;
 	int kind;
 	const struct layer *layer;
+	const struct timeline_range_name *range;
 };
 
 struct event {
@@ -94,6 +97,16 @@ static void write_base64(FILE *out, const struct buffer *buffer)
 	}
 }
 
+/* Of a range the colour and domain that it was pushed with: ,"#00ff7f","domain"; null, "": none. */
+static void write_range(FILE *out, const struct timeline_range_name *range)
+{
+	if (range->color)
+		fprintf(out, ",\"#%06" PRIx32 "\",", range->color & 0xffffff);
+	else
+		fputs(",null,", out);
+	write_string(out, range->domain ? range->domain : "");
+}
+
 /* "[2,"kernel","layer","shape",4096]"; bytes are null where they are not known. */
 static uint32_t make_name(struct events *events, const struct html_span *span)
 {
@@ -118,9 +131,12 @@ static uint32_t make_name(struct events *events, const struct html_span *span)
 	if (span->operation &&
 		timeline_value(timeline, &timeline->operations[span->operation], "bytes", &bytes) &&
 		bytes < (uint64_t)1 << 46)
-		fprintf(out, ",%llu]", (unsigned long long)bytes);
+		fprintf(out, ",%llu", (unsigned long long)bytes);
 	else
-		fputs(",null]", out);
+		fputs(",null", out);
+	if (span->range)
+		write_range(out, span->range);
+	fputc(']', out);
 	fclose(out);
 	number = intern_text(&events->names, text, length);
 	free(text);
@@ -135,7 +151,8 @@ static struct made key_of(const struct html_span *span)
 	return (struct made){.call = host ? span->call : NULL,
 		.operation = host ? 0 : span->operation,
 		.kind = span->kind,
-		.layer = span->layer};
+		.layer = span->layer,
+		.range = span->range};
 }
 
 static uint32_t name_of(struct events *events, const struct html_span *span)
@@ -144,12 +161,13 @@ static uint32_t name_of(struct events *events, const struct html_span *span)
 	uint64_t hash =
 		mem_hash(mem_hash(mem_hash(mem_hash(MEM_HASH_START, key.operation), (uint64_t)key.kind),
 				 (uint64_t)(uintptr_t)key.layer),
-			(uint64_t)(uintptr_t)key.call);
+			(uint64_t)(uintptr_t)(key.range ? (const void *)key.range : key.call));
 	uint32_t i;
 
 	for (size_t at = 0; (i = lookup_next(&events->made_lookup, hash, &at)) != LOOKUP_NONE;)
 		if (events->made[i].operation == key.operation && events->made[i].kind == key.kind &&
-			events->made[i].layer == key.layer && events->made[i].call == key.call)
+			events->made[i].layer == key.layer && events->made[i].call == key.call &&
+			events->made[i].range == key.range)
 			return events->made[i].number;
 	lookup_add(&events->made_lookup, hash, (uint32_t)events->made_count);
 	key.number = make_name(events, span);

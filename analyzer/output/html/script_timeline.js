@@ -256,8 +256,9 @@ class Timeline {
 	/* -- Events -- */
 
 	describe(rank, lane, i) {
-		const [kind, kernel, layer, shape, bytes] = this.names[lane.name[i]];
-		const lines = [kernel || this.titles[rank.lanes.indexOf(lane)] || "range", this.phases[kind][1] + (layer ? ", " + layer : "")];
+		const [kind, kernel, layer, shape, bytes, , domain] = this.names[lane.name[i]];
+		const of = layer ? ", " + layer : domain ? ", domain " + domain : "";
+		const lines = [kernel || this.titles[rank.lanes.indexOf(lane)] || "range", this.phases[kind][1] + of];
 
 		if (shape)
 			lines.push(shape);
@@ -365,7 +366,7 @@ class Timeline {
 		let count = 0;
 
 		this.matches = wanted ? this.names.map(name => name && (exact ? name[2] === exact[1] :
-			(name[1] + "\n" + name[2] + "\n" + name[3] + "\n" + this.phases[name[0]][1]).toLowerCase().includes(wanted))) : null;
+			[name[1], name[2], name[3], this.phases[name[0]][1], name[6] || ""].join("\n").toLowerCase().includes(wanted))) : null;
 		for (const rank of this.ranks) {
 			rank.found = this.matches && rank.lanes.map(lane => part_of(lane, this.matches));
 			count += rank.found ? rank.found.reduce((sum, lane) => sum + lane.count, 0) : 0;

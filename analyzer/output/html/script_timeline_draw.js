@@ -8,6 +8,7 @@ class DrawnTimeline extends Timeline {
 		this.colours = this.phases.map(([key]) => colour_of(key));
 		this.wait = this.phases.findIndex(([key]) => key === "wait");
 		this.inks = this.colours.map(ink_on);
+		this.own = this.names.map(name => name && name[5] ? {colour: name[5], ink: ink_on(name[5])} : null);
 		this.hatch = hatch(this.colours[this.wait], colour("bg"));
 		this.widths = new Map();
 		this.map.dirty = true;
@@ -109,14 +110,14 @@ class DrawnTimeline extends Timeline {
 
 	/* Events narrower than a pixel are not drawn one by one: the longest of those that start in it has the pixel. */
 	draw_lane(context, lane, top, high, wide, from, to) {
-		const {start, end, name, count} = lane, kinds = this.kinds;
+		const {start, end, name, count} = lane;
 		const pixel = (to - from) / wide;
 
 		for (let i = first_above(lane.reach, from, 0); i < count && start[i] < to;) {
 			const left = Math.max((start[i] - from) / pixel, -1), right = Math.min((end[i] - from) / pixel, wide + 1);
 
 			if (right - left >= 1) {
-				this.paint(context, kinds[name[i]], left, top, right - left, high, lane, i);
+				this.paint(context, name[i], left, top, right - left, high);
 				i++;
 				continue;
 			}
@@ -126,19 +127,22 @@ class DrawnTimeline extends Timeline {
 			for (i++; i < count && start[i] < next && end[i] - start[i] < pixel; i++)
 				if (end[i] - start[i] > end[longest] - start[longest])
 					longest = i;
-			this.paint(context, kinds[name[longest]], Math.floor(left), top, 1, high, null, 0);
+			this.paint(context, name[longest], Math.floor(left), top, 1, high);
 		}
 	}
 
-	paint(context, kind, left, top, wide, high, lane, i) {
-		context.fillStyle = kind === this.wait ? this.hatch : this.colours[kind];
+	/* A range that the program gave a colour has it; all others have the colour of their kind. */
+	paint(context, number, left, top, wide, high) {
+		const kind = this.kinds[number], own = this.own[number];
+
+		context.fillStyle = kind === this.wait ? this.hatch : own ? own.colour : this.colours[kind];
 		context.fillRect(left, top, wide, high);
-		if (!lane || this.nameless || kind === this.wait || wide < 24 || high < 10)
+		if (this.nameless || kind === this.wait || wide < 24 || high < 10)
 			return;
-		const [, kernel, layer] = this.names[lane.name[i]], from = Math.max(left, 0) + 3;
+		const [, kernel, layer] = this.names[number], from = Math.max(left, 0) + 3;
 
 		context.font = "10px system-ui, sans-serif";
-		context.fillStyle = this.inks[kind];
+		context.fillStyle = own ? own.ink : this.inks[kind];
 		context.fillText(this.fitting(context, [kernel && layer ? kernel + " · " + layer : "", kernel || layer], !kernel,
 			left + wide - from - 3), from, top + high - 4);
 	}

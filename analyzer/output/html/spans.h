@@ -25,8 +25,9 @@ extern const char *const html_lane_titles[HTML_LANES];
 
 struct html_span {
 	int64_t begin_ns, end_ns;
-	const struct layer *layer; /* the first that it belongs to; NULL: none, or not known */
-	const char *call;          /* the function on the host, or the range */
+	const struct layer *layer;               /* the first that it belongs to; NULL: none, or not known */
+	const char *call;                        /* the function on the host, or the range */
+	const struct timeline_range_name *range; /* NULL: it is none */
 	uint32_t operation; /* of the kernel or copy; the call's where that is not known; of ranges 0 */
 	int kind;           /* a phase, or HTML_WAIT and the next (page.h) */
 	enum html_lane lane;

@@ -130,6 +130,7 @@ static void put_range(
 	host->take(host->context, &(struct html_span){.begin_ns = range->begin_ns,
 					  .end_ns = range->end_ns,
 					  .call = timeline->range_names[range->name].name,
+					  .range = &timeline->range_names[range->name],
 					  .kind = HTML_RANGE,
 					  .lane = (enum html_lane)depth});
 }

@@ -5,9 +5,11 @@
  * bin by bin, and neighbouring bins with the same phase are drawn as one. So a picture has at most a few
  * thousand rectangles, whatever the iteration has.
  */
+#include "analyses/ranges.h"
 #include "output/report.h"
 #include "page.h"
 #include "spans.h"
+#include "timeline/timeline_range.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -271,6 +273,15 @@ static const char *lanes_text(const struct picture *picture)
 	return text;
 }
 
+static bool has_colours(const struct analysis *analysis)
+{
+	for (size_t i = 0; i < analysis->timeline.range_name_count; i++)
+		if (analysis->timeline.range_names[i].color &&
+			ranges_is_named(&analysis->timeline, (uint32_t)i))
+			return true;
+	return false;
+}
+
 static void write_words(struct picture *picture, size_t shown, size_t count)
 {
 	FILE *out = picture->page->out;
@@ -281,6 +292,8 @@ static void write_words(struct picture *picture, size_t shown, size_t count)
 		html_time(picture->page, (double)(picture->end_ns - picture->begin_ns)), lanes_text(picture));
 	if (picture->shown[HTML_LANE_HOST])
 		fputs(" A host call has the colour of the work that it launches.", out);
+	if (has_colours(picture->run->analysis))
+		fputs(" A range has the colour that the program gave it, if it gave one (with script).", out);
 	if (shown < count)
 		fprintf(out, " %zu of %zu ranks are shown.", shown, count);
 	fputs("</p>\n", out);
