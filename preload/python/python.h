@@ -147,7 +147,7 @@ struct pmh_python_look {
 	unsigned number; /* of looks so far */
 	bool is_loaded;  /* what is read now is loaded, not fetched */
 	unsigned reads_left, fetches_left;  /* bound every walk, whatever the memory holds */
-	uint64_t known_self, known_modules; /* where these words were met */
+	uint64_t known_self, known_modules, known_name; /* where these words were met */
 	uint64_t module_class;              /* nn.Module itself, once met */
 	bool is_class_named; /* the last path that was found begins with the name of a class */
 	struct pmh_python_class classes[PMH_PYTHON_CLASSES];

@@ -5,7 +5,9 @@
  * From the innermost such frame outwards, each further module that has the one before among its submodules
  * (or theirs) puts its part of the path in front: what `named_modules` would say, but of the modules that are
  * running. The outermost has no parent to name it; its name is that of the variable that holds it in the
- * outermost frame where there is one, else of the attribute, else of its class.
+ * outermost frame where there is one, else of the attribute, else of its class. Where a module runs it that
+ * does not have it in its tree, as Keras' models run their layers, a variable is that of a loop over several:
+ * there it is the module's own `name`, if it has one.
  *
  * A module's `__init__` in the stack means that the tree is not yet what its names will be: then nothing is
  * said. Nor where a stack begins in PyTorch itself, unless it tells the name: there a backward pass computes
@@ -327,7 +329,22 @@ static void find_attribute(struct pmh_python_look *look, const struct pmh_python
 
 struct root {
 	char variable[PMH_PYTHON_NAME], attribute[PMH_PYTHON_NAME]; /* "": none */
+	bool is_apart; /* it runs within a module that does not have it */
 };
+
+/* What the path's outermost module says is its name, in an attribute of its own. */
+static bool put_own_name(struct pmh_python_look *look, struct path *path)
+{
+	struct pmh_python_table attributes;
+	char name[PMH_PYTHON_NAME] = "";
+
+	if (pmh_python_attributes(look, path->outermost, &attributes))
+		name_key(look, pmh_python_value_of(look, attributes, "name", &look->known_name), name);
+	if (!name[0] || look->failed)
+		return false;
+	put_in_front(look, path, name);
+	return true;
+}
 
 static void look_for_name(struct pmh_python_look *look, const struct pmh_python_frame *frame,
 	const struct path *path, struct root *root)
@@ -350,6 +367,8 @@ static void put_root(struct pmh_python_look *look, struct path *path, const stru
 {
 	char name[PMH_PYTHON_NAME];
 
+	if (root->is_apart && put_own_name(look, path))
+		return;
 	if (root->variable[0]) {
 		put_in_front(look, path, root->variable);
 	} else if (root->attribute[0]) {
@@ -380,9 +399,10 @@ static bool take_frame(struct pmh_python_look *look, const struct pmh_python_fra
 			return true;
 		}
 		if (extend(look, path, self, identity_of(look, frame, self))) {
-			*root = (struct root){{0}, {0}};
+			*root = (struct root){0};
 			return true;
 		}
+		root->is_apart = true;
 	}
 	if (path->outermost)
 		look_for_name(look, frame, path, root);
@@ -432,7 +452,7 @@ bool pmh_python_find_self(struct pmh_python_look *look, uint64_t thread, struct 
 bool pmh_python_find_module(struct pmh_python_look *look, uint64_t thread, char *text, size_t text_bytes)
 {
 	struct path path = {.begin = sizeof path.text - 1};
-	struct root root = {{0}, {0}};
+	struct root root = {0};
 	struct pmh_python_frame frame, outermost = {0};
 	unsigned passed;
 

@@ -593,6 +593,35 @@ def case_unrelated():
     loss(0)
 
 
+def case_own_names():
+    """Layers that are not in the tree of the model that runs them, as Keras' are, say themselves what they are called."""
+
+    class Layer(Op):
+        def __init__(self, own):
+            super().__init__()
+            self.name = own
+
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = [Layer('conv2d'), Layer('dense')]
+
+        def forward(self, x):
+            for operation in self.layers:
+                x = operation(x)
+            return x
+
+    apart = Model()
+    for layer in apart.layers:
+        truth[id(layer)] = layer.name
+    kept.append(apart)
+    modules.extend([apart, *apart.layers])
+    apart(0)
+
+    tree = name(nn.Sequential(Layer('other'), Layer('another')), 'tree')
+    tree(0)
+
+
 def case_pytorch():
     """Frames of PyTorch's own are no place to take names from."""
     space = {}
