@@ -87,6 +87,26 @@ static bool is_first_gradient(const struct asking *a, uint32_t step)
 	       strcmp(a->words[step].says, "aten::ones_like") == 0;
 }
 
+/*
+ * The module in whose own code a backward pass starts is around the whole step: Keras' models train themselves. What that code
+ * does without gradients, as the steps of an optimizer that is none of torch.optim's, is in no module's pass.
+ */
+static void leave_trainer(struct asking *a)
+{
+	const char *trainer = NULL;
+
+	for (uint32_t i = 0; i < a->assign->graph.step_count && !trainer; i++)
+		if (is_first_gradient(a, i))
+			trainer = a->words[i].module;
+	for (uint32_t i = 0; i < a->assign->graph.step_count && trainer; i++) {
+		struct framework_word *word = &a->words[i];
+
+		if (!word->settled && (word->place == FRAMEWORK_NO_GRADIENTS || word->place == FRAMEWORK_PREPARES) &&
+			framework_is_within(trainer, word->module))
+			word->module = NULL;
+	}
+}
+
 /* Of a place that does not depend on those around it. */
 static enum layer_pass settled_pass(enum framework_place place)
 {
@@ -415,6 +435,7 @@ void layer_framework(struct layer_assign *assign)
 	for (uint32_t i = 0; i < count; i++)
 		a.words[i] = framework_word(framework, layer_captured_call(assign, assign->graph.steps[i].call));
 	find_anchors(&a);
+	leave_trainer(&a);
 	if (rule_is_on(RULE_FRAMEWORK_EVALUATIONS))
 		layer_find_evaluations(a.words, a.next, count, a.evaluates);
 	assign->roots_apart = are_roots_apart(&a);

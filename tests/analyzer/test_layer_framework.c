@@ -262,6 +262,22 @@ static const struct row together_rows[] = {
 	OPERATOR("aten::_foreach_norm", NULL, NONE, UPDATE),
 };
 
+/* The model trains itself, and changes weights before an optimizer does: its own module is around the step, and in no pass. */
+static const struct row trainer_rows[] = {
+	OPERATOR("aten::linear", "model.0", 1, FORWARD("model.0")),
+	OPERATOR("aten::relu", "model.1", 2, FORWARD("model.0")),
+	OPERATOR("aten::linear", "model.2", 3, FORWARD("model.2")),
+	OPERATOR("aten::mse_loss", "model", 4, FORWARD("model.2")),
+	OPERATOR("aten::ones_like", "model", NONE, PHASE_BACKWARD, "model.2", LAYER_RULE_OPERATOR),
+	NODE("MseLossBackward0", 4, BACKWARD("model.2")),
+	NODE("AddmmBackward0", 3, BACKWARD("model.2")),
+	NODE("ReluBackward0", 2, BACKWARD("model.0")),
+	NODE("AddmmBackward0", 1, BACKWARD("model.0")),
+	OPERATOR("aten::_foreach_mul_", "model", NONE, UPDATE),
+	OPERATOR("aten::neg", "model", NONE, UPDATE),
+	OPERATOR("aten::_foreach_add_", "model", NONE, UPDATE),
+};
+
 struct program {
 	struct builder builder;
 	bool unasked; /* ranges are the optimizer's steps alone */
@@ -515,5 +531,6 @@ int main(void)
 	check_with_step(
 		"compiled", compiled_rows, sizeof(compiled_rows) / sizeof(*compiled_rows), false, 0.5);
 	check_besides();
+	check_with_step("trainer", trainer_rows, sizeof(trainer_rows) / sizeof(*trainer_rows), false, 1);
 	return check_end();
 }
