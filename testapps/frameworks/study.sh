@@ -10,23 +10,13 @@ if [ $# -lt 2 ]; then
 	echo "usage: study.sh BUILD GPU|none [NET...]" >&2
 	exit 2
 fi
-bin=$1/bin modelled=--softgpu=$2
-[ -x "$bin/pmrun" ] || { echo "study.sh: $bin/pmrun: not found; BUILD is the folder of the build" >&2 && exit 2; }
-if [ "$2" = none ]; then
-	modelled=
-else
-	# variants of a kernel that the compiler times on a modelled GPU take what is assumed of them: no choice can follow from that
-	export XLA_FLAGS="${XLA_FLAGS:---xla_gpu_autotune_level=0}"
-fi
-shift 2
 here=$(cd "$(dirname "$0")" && pwd)
+steps=${STEPS:-40} batch=${BATCH:-384} gpus=${GPUS:-1 2 3}
+. "$here/frameworks.sh"
+make_data "$batch"
+shift 2
 [ $# -gt 0 ] || set -- cnn mlp autoencoder
-nets=$* gpus=${GPUS:-1 2 3} steps=${STEPS:-40} batch=${BATCH:-384}
-frameworks="c${PYTORCH:+ pytorch}${JAX:+ jax}${TENSORFLOW:+ tensorflow}"
-# device times of the whole run: XLA compiles for longer than the minute that is taken of a long one; TensorFlow's own log is long
-export PMHOOK_DEVICE="${PMHOOK_DEVICE:-cupti}" TF_CPP_MIN_LOG_LEVEL="${TF_CPP_MIN_LOG_LEVEL:-2}"
-
-[ -d data ] || "$bin/mkdata" --out data --train $((steps * batch > 6000 ? steps * batch : 6000)) >/dev/null
+nets=$*
 
 # NAME [PMRUN'S OPTION...] -- COMMAND...
 record() {
@@ -44,18 +34,6 @@ record() {
 	fi
 }
 
-# FRAMEWORK NET GPUS
-train() {
-	common="$2 --batch $batch --steps $steps"
-	# shellcheck disable=SC2086
-	case $1 in
-	c) record "study.c.$2.$3" -- "$bin/train_$2" --batch "$batch" --iterations "$steps" --gpus "$3" --optimizer sgd --lr 0.01 --momentum 0.9 --print 0 ;;
-	pytorch) record "study.pytorch.$2.$3" -n "$3" -- "$PYTORCH" "$here/train_pytorch.py" $common ;;
-	jax) record "study.jax.$2.$3" -- "$JAX" "$here/train_jax.py" $common --gpus "$3" ;;
-	tensorflow) record "study.tensorflow.$2.$3" -- "$TENSORFLOW" "$here/train_tensorflow.py" $common --gpus "$3" ;;
-	esac
-}
-
 # The runs of a network that there are: all, or those on one GPU.
 runs() {
 	for framework in $frameworks; do
@@ -68,7 +46,7 @@ runs() {
 for net in $nets; do
 	for framework in $frameworks; do
 		for n in $gpus; do
-			train "$framework" "$net" "$n"
+			with_program "$framework" "$net" "$n" "--batch $batch" record "study.$framework.$net.$n"
 		done
 	done
 done

@@ -10,10 +10,13 @@ import settings
 
 
 class LeNet(nn.Module):
+    filters: int = settings.FILTERS
+
     @nn.compact
     def __call__(self, x):
-        x = nn.max_pool(nn.relu(nn.Conv(6, (5, 5), padding="VALID", name="conv1")(x)), (2, 2), (2, 2))
-        x = nn.max_pool(nn.relu(nn.Conv(16, (5, 5), padding="VALID", name="conv2")(x)), (2, 2), (2, 2))
+        second = settings.filters_of_second(self.filters)
+        x = nn.max_pool(nn.relu(nn.Conv(self.filters, (5, 5), padding="VALID", name="conv1")(x)), (2, 2), (2, 2))
+        x = nn.max_pool(nn.relu(nn.Conv(second, (5, 5), padding="VALID", name="conv2")(x)), (2, 2), (2, 2))
         x = nn.relu(nn.Dense(120, name="fc1")(x.reshape(len(x), -1)))
         return nn.Dense(10, name="fc3")(nn.relu(nn.Dense(84, name="fc2")(x)))
 
@@ -30,7 +33,7 @@ class Dense(nn.Module):
         return x
 
 
-NETS = {"cnn": LeNet(), "mlp": Dense((512, 256, 10)), "autoencoder": Dense((128, 32, 128, 784))}
+NETS = {"cnn": LeNet, "mlp": lambda: Dense((512, 256, 10)), "autoencoder": lambda: Dense((128, 32, 128, 784))}
 
 
 def batches(x, y, size):
@@ -45,13 +48,13 @@ def batches(x, y, size):
 def main():
     options = settings.options()
     x, y = settings.images(options.data)
-    model = NETS[options.net]
+    model = NETS[options.net](**settings.sizes(options))
     optimizer = optax.sgd(settings.LEARNING_RATE, momentum=0.9)
     mesh = Mesh(jax.devices()[:options.gpus], ("data",))
     everywhere, divided = NamedSharding(mesh, PartitionSpec()), NamedSharding(mesh, PartitionSpec("data"))
 
     params = jax.device_put(model.init(jax.random.key(0), x[:1, :, :, None]), everywhere)
-    settings.check(options.net, sum(p.size for p in jax.tree.leaves(params)))
+    settings.check(options, sum(p.size for p in jax.tree.leaves(params)))
     state = jax.device_put(optimizer.init(params), everywhere)
 
     def loss_of(params, image, label):

@@ -8,10 +8,10 @@ from keras import layers
 import settings
 
 
-def lenet():
+def lenet(filters=settings.FILTERS):
     return [
-        layers.Conv2D(6, 5, activation="relu"), layers.MaxPooling2D(),
-        layers.Conv2D(16, 5, activation="relu"), layers.MaxPooling2D(),
+        layers.Conv2D(filters, 5, activation="relu"), layers.MaxPooling2D(),
+        layers.Conv2D(settings.filters_of_second(filters), 5, activation="relu"), layers.MaxPooling2D(),
         layers.Flatten(),
         layers.Dense(120, activation="relu"), layers.Dense(84, activation="relu"), layers.Dense(10),
     ]
@@ -41,11 +41,11 @@ def batches(x, y, size):
 def main():
     options = settings.options()
     x, y = settings.images(options.data)
-    model = keras.Sequential([keras.Input((28, 28, 1)), *NETS[options.net]()])
+    model = keras.Sequential([keras.Input((28, 28, 1)), *NETS[options.net](**settings.sizes(options))])
     model.compile(
         optimizer=keras.optimizers.SGD(settings.LEARNING_RATE, momentum=0.9), jit_compile=keras.backend.backend() == "jax",
         loss="mse" if options.net == "autoencoder" else keras.losses.SparseCategoricalCrossentropy(from_logits=True))
-    settings.check(options.net, model.count_params())
+    settings.check(options, model.count_params())
     target = x.reshape(len(x), -1) if options.net == "autoencoder" else y
     for step, (image, label) in enumerate(itertools.islice(batches(x[..., None], target, options.batch), options.steps)):
         loss = model.train_on_batch(image, label)

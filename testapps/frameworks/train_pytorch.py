@@ -12,11 +12,12 @@ import settings
 
 
 class LeNet(nn.Module):
-    def __init__(self):
+    def __init__(self, filters=settings.FILTERS):
         super().__init__()
-        self.conv1 = nn.Conv2d(1, 6, 5)
-        self.conv2 = nn.Conv2d(6, 16, 5)
-        self.fc1 = nn.Linear(256, 120)
+        second = settings.filters_of_second(filters)
+        self.conv1 = nn.Conv2d(1, filters, 5)
+        self.conv2 = nn.Conv2d(filters, second, 5)
+        self.fc1 = nn.Linear(16 * second, 120)
         self.fc2 = nn.Linear(120, 84)
         self.fc3 = nn.Linear(84, 10)
 
@@ -56,8 +57,8 @@ def main():
     loader = DataLoader(data, options.batch // ranks, shuffle=sampler is None, sampler=sampler, drop_last=True,
                         num_workers=2, pin_memory=True, persistent_workers=True)
 
-    model = NETS[options.net]().to(device)
-    settings.check(options.net, sum(p.numel() for p in model.parameters()))
+    model = NETS[options.net](**settings.sizes(options)).to(device)
+    settings.check(options, sum(p.numel() for p in model.parameters()))
     if ranks > 1:
         model = nn.parallel.DistributedDataParallel(model)
     optimizer = torch.optim.SGD(model.parameters(), lr=settings.LEARNING_RATE, momentum=0.9)

@@ -5,10 +5,10 @@ from tensorflow.keras import layers
 import settings
 
 
-def lenet():
+def lenet(filters=settings.FILTERS):
     return [
-        layers.Conv2D(6, 5, activation="relu"), layers.MaxPooling2D(),
-        layers.Conv2D(16, 5, activation="relu"), layers.MaxPooling2D(),
+        layers.Conv2D(filters, 5, activation="relu"), layers.MaxPooling2D(),
+        layers.Conv2D(settings.filters_of_second(filters), 5, activation="relu"), layers.MaxPooling2D(),
         layers.Flatten(),
         layers.Dense(120, activation="relu"), layers.Dense(84, activation="relu"), layers.Dense(10),
     ]
@@ -44,11 +44,11 @@ def main():
     else:
         strategy = tf.distribute.get_strategy()
     with strategy.scope():
-        model = tf.keras.Sequential([tf.keras.Input((28, 28, 1)), *NETS[options.net]()])
+        model = tf.keras.Sequential([tf.keras.Input((28, 28, 1)), *NETS[options.net](**settings.sizes(options))])
         model.compile(
             optimizer=tf.keras.optimizers.SGD(settings.LEARNING_RATE, momentum=0.9), jit_compile=options.xla,
             loss="mse" if options.net == "autoencoder" else tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True))
-    settings.check(options.net, model.count_params())
+    settings.check(options, model.count_params())
     model.fit(data, steps_per_epoch=options.steps, epochs=1, verbose=0, callbacks=[Print()])
 
 

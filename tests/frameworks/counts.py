@@ -30,7 +30,7 @@ def jax(net):
 
     import train_jax
     image = numpy.zeros((1, 28, 28, 1), numpy.float32)
-    model = train_jax.NETS[net]
+    model = train_jax.NETS[net]()
     params = jax.eval_shape(model.init, jax.random.key(0), image)
     total = jax.jit(model.apply).lower(params, image).cost_analysis()["flops"]
     # of each layer's outputs: a sum and, but for the last, a comparison; of a pooled one, the three comparisons of its window
