@@ -1,14 +1,12 @@
 """A program of testapps/frameworks under its framework's own profiler: profiled.py pytorch|jax|tensorflow STEPS TRACE NET [OPTION...].
 
-Prints a line of JSON: device time of a step in ns by phase, as the profiler's names say it, with what they say nothing of ("unknown"). TRACE
-is a folder for the profiler. Copies from and to the host are left out. A kernel counts as often as all steps are in its number, or all but the
-first, which has no momentum: what XLA or cuDNN tries out before the first step does not count.
+Prints a line of JSON: phase, kernel and times in ns, as the profiler's names say it; what they say nothing of is "unknown". TRACE is a folder
+for the profiler. Copies from and to the host are left out.
 """
 import collections
 import glob
 import json
 import os
-import statistics
 import sys
 
 framework, steps, trace = sys.argv[1], int(sys.argv[2]), sys.argv[3]
@@ -62,7 +60,7 @@ def jax():
             continue
         operation = str(stats.get("name", ""))
         phase = "backward" if "transpose(" in operation else "forward" if "jvp(" in operation else "update" if operation else "unknown"
-        yield phase, name + operation, ns
+        yield phase, name, ns
 
 
 def tensorflow():
@@ -89,17 +87,14 @@ def tensorflow():
     for name, stats, ns in planes(read):
         operation = stats.get("tf_op", "")
         phase = "backward" if "gradient_tape/" in operation else "update" if "/sgd/" in operation.lower() else "forward" if operation else "unknown"
-        yield phase, name + operation, ns
+        yield phase, name, ns
 
 
 def main():
     kinds = collections.defaultdict(list)
     for phase, name, ns in {"pytorch": pytorch, "jax": jax, "tensorflow": tensorflow}[framework]():
         kinds[phase, name].append(ns)
-    phases = collections.Counter()
-    for (phase, _), times in kinds.items():
-        phases[phase] += (len(times) + (len(times) == steps - 1)) // steps * statistics.mean(times)
-    print(json.dumps(phases))
+    print(json.dumps([[*key, times] for key, times in kinds.items()]))
 
 
 main()
