@@ -37,6 +37,8 @@ void comparison_words_set(const struct comparison_set *set, struct sentences *sa
 /* Where a power lies to -1: by the interval, where there is one. */
 static const char *compared_with_ideal(struct arena *arena, double power, double low, double high)
 {
+	if (low <= -1 && high >= 0)
+		return "undecided: its interval has both -1, ideal for a fixed amount of work, and no effect";
 	if (low <= -1 && high >= -1)
 		return "indistinguishable from -1, ideal for a fixed amount of work";
 	if (high < -1)
