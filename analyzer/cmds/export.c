@@ -258,6 +258,8 @@ const struct command cmd_export = {
 		 "  forward_ms, ...\tmedian of each phase's busy time\n"
 		 "  communication_exposed_ms\tmedian of the exposed communication\n"
 		 "  communication_wait_ms\tmedian of its waiting for the last rank\n"
+		 "  device_ms\tsum of the median exclusive times of all work on the devices, without "
+		 "that waiting\n"
 		 "\n"
 		 "Exit status: 0 success, 1 failure, or a run without iterations (no row), 2 usage "
 		 "error.\n",

@@ -1,16 +1,15 @@
 #!/bin/sh
 # The generic model (4.4) of LeNet-5's step in each framework: scaling.sh BUILD GPU|none, in a folder for what it makes. PYTORCH, JAX and TENSORFLOW
-# as for study.sh; TRIALS (20), STEPS (12) and SEED (1) may be set, too.
+# as for study.sh; TRIALS (18), STEPS (8) and SEED (1) may be set, too.
 #
 # `pmfit sweep` trains the same settings of lenet.space in each framework, two thirds of them are fitted, and `pmfit compare` puts the models side by
-# side; the others are predicted. Tables are kept in scaling.FRAMEWORK.csv: an interrupted sweep goes on where it was. On a modelled GPU times are
-# a hundred times the GPU's, so that the GPU and not this machine's processors are what a step waits for; SOFTGPU_TIME_SCALE sets another factor.
+# side; the others are predicted. Tables are kept in scaling.FRAMEWORK.csv: an interrupted sweep goes on where it was, and one with more TRIALS
+# has those that were made.
 set -eu
 [ $# = 2 ] || { echo "usage: scaling.sh BUILD GPU|none" >&2 && exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
-steps=${STEPS:-12} trials=${TRIALS:-20}
+steps=${STEPS:-8} trials=${TRIALS:-18}
 . "$here/frameworks.sh"
-[ "$2" = none ] || export SOFTGPU_TIME_SCALE="${SOFTGPU_TIME_SCALE:-100}"
 make_data 384
 
 # TABLE [PMRUN'S OPTION...] -- PROGRAM...
@@ -18,7 +17,7 @@ sweep() {
 	table=$1
 	shift
 	# shellcheck disable=SC2086
-	PATH=$bin:$PATH "$bin/pmfit" sweep -q --design lhs --trials "$trials" --seed "${SEED:-1}" -o "$table" "$here/lenet.space" -- \
+	PATH=$bin:$PATH "$bin/pmfit" sweep -q --design full --trials "$trials" --seed "${SEED:-1}" -o "$table" "$here/lenet.space" -- \
 		"$bin/pmrun" -q -o '{out}' $modelled "$@" >&2
 }
 
@@ -31,7 +30,7 @@ for framework in $frameworks; do
 done
 "$bin/pmfit" compare -q -d "$here/lenet.space" --share 0.67 --only none "$@"
 for framework in $frameworks; do
-	"$bin/pmfit" fit -q -d "$here/lenet.space" --share 0.67 --bootstrap 200 -o "scaling.$framework.json" \
+	"$bin/pmfit" fit -q -d "$here/lenet.space" --share 0.67 -o "scaling.$framework.json" \
 		--predictions "scaling.$framework.predicted.csv" "scaling.$framework.csv" >/dev/null
 	printf '\n==== %s: settings that were left out, ms\n' "$framework"
 	awk -F , 'NR == 1 || $2 == "test"' "scaling.$framework.predicted.csv"

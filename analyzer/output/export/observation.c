@@ -72,7 +72,7 @@ const char *export_observation_names(void)
 #define PHASE_ITEM(name, key, symbol, title, text, does, term, colour) "," key "_ms"
 		PHASE_LIST(PHASE_ITEM)
 #undef PHASE_ITEM
-			",communication_exposed_ms,communication_wait_ms";
+			",communication_exposed_ms,communication_wait_ms,device_ms";
 }
 
 /* The layer's name is the kind and a number: "conv2". */
@@ -240,6 +240,18 @@ static void put_ms(struct csv_line *line, double ns)
 		csv_format(line, "%.6f", ns / 1e6);
 }
 
+/* What the devices do in an iteration, each instant once: no waiting for the last rank, and no reading and splitting of batches,
+ * which are the host's. */
+static double device_ns(const struct analysis_worker *workers, size_t count)
+{
+	double sum = -analysis_wait(workers, count).median;
+
+	for (int phase = 0; phase < PHASE_WORK_COUNT; phase++)
+		if (phase != PHASE_IO && phase != PHASE_MD)
+			sum += analysis_phase(workers, count, (enum phase)phase, ANALYSIS_EXCLUSIVE).median;
+	return fmax(sum, 0);
+}
+
 void export_observation(struct run *run, FILE *out)
 {
 	const struct analysis *analysis = &run->analysis;
@@ -265,5 +277,6 @@ void export_observation(struct run *run, FILE *out)
 		put_ms(&line, analysis_phase(workers, count, (enum phase)phase, ANALYSIS_BUSY).median);
 	put_ms(&line, analysis_phase(workers, count, PHASE_COMMUNICATION, ANALYSIS_EXCLUSIVE).median);
 	put_ms(&line, analysis_wait(workers, count).median);
+	put_ms(&line, device_ns(workers, count));
 	csv_end(&line);
 }
