@@ -146,9 +146,9 @@ struct pmh_python_look {
 	bool is_own;     /* of the calling thread, which may load what its frames hold (pmh_python_own) */
 	unsigned number; /* of looks so far */
 	bool is_loaded;  /* what is read now is loaded, not fetched */
-	unsigned reads_left, fetches_left;  /* bound every walk, whatever the memory holds */
+	unsigned reads_left, fetches_left;              /* bound every walk, whatever the memory holds */
 	uint64_t known_self, known_modules, known_name; /* where these words were met */
-	uint64_t module_class;              /* nn.Module itself, once met */
+	uint64_t module_class;                          /* nn.Module itself, once met */
 	bool is_class_named; /* the last path that was found begins with the name of a class */
 	struct pmh_python_class classes[PMH_PYTHON_CLASSES];
 	struct pmh_python_place {

@@ -262,7 +262,8 @@ static const struct row together_rows[] = {
 	OPERATOR("aten::_foreach_norm", NULL, NONE, UPDATE),
 };
 
-/* The model trains itself, and changes weights before an optimizer does: its own module is around the step, and in no pass. */
+/* The model trains itself, and changes weights before an optimizer does: its own module is around the step,
+ * and in no pass. */
 static const struct row trainer_rows[] = {
 	OPERATOR("aten::linear", "model.0", 1, FORWARD("model.0")),
 	OPERATOR("aten::relu", "model.1", 2, FORWARD("model.0")),

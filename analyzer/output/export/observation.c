@@ -240,8 +240,8 @@ static void put_ms(struct csv_line *line, double ns)
 		csv_format(line, "%.6f", ns / 1e6);
 }
 
-/* What the devices do in an iteration, each instant once: no waiting for the last rank, and no reading and splitting of batches,
- * which are the host's. */
+/* What the devices do in an iteration, each instant once: no waiting for the last rank, and no reading and
+ * splitting of batches, which are the host's. */
 static double device_ns(const struct analysis_worker *workers, size_t count)
 {
 	double sum = -analysis_wait(workers, count).median;
