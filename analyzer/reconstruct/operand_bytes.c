@@ -15,9 +15,8 @@ enum extent {
 	N,
 	K,
 	SIDE,  /* of a square matrix that stands left or right of one with m rows and n columns */
-	TAKEN, /* elements that a matrix of m rows and n columns, or what it is transposed, takes of a vector
-		*/
-	GIVEN, /* and those of what they give */
+	TAKEN, /* of the vector that a matrix of m rows and n columns, transposed or not, is multiplied with */
+	GIVEN, /* of the product of these */
 };
 
 /* Rows of a role stand together; operand 0 is every other. */

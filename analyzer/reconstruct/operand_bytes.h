@@ -7,8 +7,7 @@
 
 #include "timeline/timeline.h"
 
-/* Bytes of what is under a pointer's label ("a_ptr"), close together in memory; 0: the numbers do not tell.
- */
+/* Bytes of what is under a pointer's label ("a_ptr"), close together in memory; 0: not known. */
 uint64_t operand_bytes(
 	const struct timeline *timeline, const struct timeline_operation *operation, const char *label);
 
