@@ -2,8 +2,8 @@
 # The generic model (4.4) of LeNet-5's step in each framework: scaling.sh BUILD GPU|none, in a folder for what it makes. PYTORCH, JAX and TENSORFLOW
 # as for study.sh; TRIALS (18), STEPS (8) and SEED (1) may be set, too.
 #
-# `pmfit sweep` trains the same settings of lenet.space in each framework, two thirds of them are fitted, and `pmfit compare` puts the models side by
-# side; the others are predicted. Tables are kept in scaling.FRAMEWORK.csv: an interrupted sweep goes on where it was, and one with more TRIALS
+# `pmfit sweep` trains the same settings of lenet.space in each framework, and `pmfit compare` puts the models that are fitted to them side by side;
+# then two thirds of the settings are fitted, and the others predicted. Tables are kept in scaling.FRAMEWORK.csv: an interrupted sweep goes on where it was, and one with more TRIALS
 # has those that were made.
 set -eu
 [ $# = 2 ] || { echo "usage: scaling.sh BUILD GPU|none" >&2 && exit 2; }
@@ -28,7 +28,7 @@ set --
 for framework in $frameworks; do
 	set -- "$@" "$framework=scaling.$framework.csv"
 done
-"$bin/pmfit" compare -q -d "$here/lenet.space" --share 0.67 --only none "$@"
+"$bin/pmfit" compare -q -d "$here/lenet.space" --only none "$@"
 for framework in $frameworks; do
 	"$bin/pmfit" fit -q -d "$here/lenet.space" --share 0.67 -o "scaling.$framework.json" \
 		--predictions "scaling.$framework.predicted.csv" "scaling.$framework.csv" >/dev/null
