@@ -192,9 +192,12 @@ void comparison_table_tests(const struct comparison *c, struct print_table *tabl
 {
 	const struct comparison_set *first = NULL;
 	const struct baseline *row;
+	size_t tested = 0;
 
 	add_columns(table, c, "method");
-	for (size_t s = 0; s < c->count && !first; s++)
+	for (size_t s = 0; s < c->count; s++)
+		tested += c->sets[s].observations.test.sample_count;
+	for (size_t s = 0; s < c->count && !first && tested; s++)
 		if (c->sets[s].free)
 			first = &c->sets[s];
 	for (size_t i = 0; first && (row = comparison_row(first, i)); i++) {

@@ -65,6 +65,7 @@ assert any("q gpus: nine" in s and s.endswith("clear") for s in answer["sentence
 # of few rows with times at random nothing is said of the scaling
 awk 'BEGIN { srand(3); print "time,size,gpus,kind,set"; for (i = 0; i < 12; i++) printf "%g,%d,%d,big,fit\n", 1 + 9 * rand(), 1 + i % 4, 1 + i % 3 }' >noise.csv
 pmfit compare -q -d columns.txt --seeds 2 --bootstrap 50 --only none noise.csv | tr -s ' \n' ' ' >text
+! grep -q 'Test MAPE' text || complain "a table of test rows without any"
 grep -q 'noise, gpus^[^;]*; undecided: its interval has both -1, ideal for a fixed amount of work, and no effect' text || complain "noise: $(cat text)"
 
 # model files, alone and beside a table; their intervals are their own
