@@ -33,13 +33,14 @@ def launches(count):
 
 
 def per_step(rows):
-    """ns of a step by phase and kernel, of (phase, name, times)."""
-    times_of, rows = collections.defaultdict(list), list(rows)
-    names = sorted({name for _, name, _ in rows})
-    short = kernels(names)
-    for phase, name, times in rows:
-        times_of[phase, short[name]] += times
-    return {key: launches(len(times)) * sum(times) / len(times) for key, times in times_of.items()}
+    """ns of a step by phase and kernel, of (phase, name, operation, times); each operation's launches are counted by themselves."""
+    times_of, total, rows = collections.defaultdict(list), collections.Counter(), list(rows)
+    short = kernels(sorted({row[1] for row in rows}))
+    for phase, name, operation, times in rows:
+        times_of[phase, short[name], operation] += times
+    for (phase, name, _), times in times_of.items():
+        total[phase, name] += launches(len(times)) * sum(times) / len(times)
+    return total
 
 
 def sliced(path):
@@ -47,7 +48,7 @@ def sliced(path):
         for event in json.load(file)["traceEvents"]:
             phase = event.get("args", {}).get("phase") if event.get("cat") == "device" else None
             if phase in PHASES:
-                yield PHASES[phase], event["name"], [1000 * event["dur"]]
+                yield PHASES[phase], event["name"], "", [1000 * event["dur"]]
 
 
 with open(sys.argv[2]) as file:

@@ -1,6 +1,6 @@
 """A program of testapps/frameworks under its framework's own profiler: profiled.py pytorch|jax|tensorflow STEPS TRACE NET [OPTION...].
 
-Prints a line of JSON: phase, kernel and times in ns, as the profiler's names say it; what they say nothing of is "unknown". TRACE is a folder
+Prints a line of JSON: phase, kernel, operation and times in ns, as the profiler's names say it; what they say nothing of is "unknown". TRACE is a folder
 for the profiler. Copies from and to the host are left out.
 """
 import collections
@@ -32,7 +32,7 @@ def pytorch():
         call = calls[event["args"]["correlation"]]
         around = [r["name"] for r in ranges if r["tid"] == call["tid"] and r["ts"] <= call["ts"] <= r["ts"] + r["dur"]]
         phase = "update" if any(n.startswith("Optimizer") for n in around) else "backward" if around else "forward"
-        yield phase, event["name"], 1000 * float(event["dur"])
+        yield phase, event["name"], "", 1000 * float(event["dur"])
 
 
 def planes(read):
@@ -60,7 +60,7 @@ def jax():
             continue
         operation = str(stats.get("name", ""))
         phase = "backward" if "transpose(" in operation else "forward" if "jvp(" in operation else "update" if operation else "unknown"
-        yield phase, name, ns
+        yield phase, name, operation, ns
 
 
 def tensorflow():
@@ -87,13 +87,13 @@ def tensorflow():
     for name, stats, ns in planes(read):
         operation = stats.get("tf_op", "")
         phase = "backward" if "gradient_tape/" in operation else "update" if "/sgd/" in operation.lower() else "forward" if operation else "unknown"
-        yield phase, name, ns
+        yield phase, name, operation, ns
 
 
 def main():
     kinds = collections.defaultdict(list)
-    for phase, name, ns in {"pytorch": pytorch, "jax": jax, "tensorflow": tensorflow}[framework]():
-        kinds[phase, name].append(ns)
+    for phase, name, operation, ns in {"pytorch": pytorch, "jax": jax, "tensorflow": tensorflow}[framework]():
+        kinds[phase, name, operation].append(ns)
     print(json.dumps([[*key, times] for key, times in kinds.items()]))
 
 
