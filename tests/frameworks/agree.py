@@ -39,21 +39,28 @@ def per_step(rows):
     for phase, name, operation, times in rows:
         times_of[phase, short[name], operation] += times
     for (phase, name, _), times in times_of.items():
-        total[phase, name] += launches(len(times)) * sum(times) / len(times)
+        often = launches(len(times))
+        last = times[-often * (steps - 1):]  # after what was tried out
+        total[phase, name] += often * sum(last) / len(last)
     return total
 
 
-def sliced(path):
+def used(path):
+    """ns of a step by phase and kernel, of the iterations that pmanalyze uses."""
     with open(path) as file:
-        for event in json.load(file)["traceEvents"]:
-            phase = event.get("args", {}).get("phase") if event.get("cat") == "device" else None
-            if phase in PHASES:
-                yield PHASES[phase], event["name"], "", [1000 * event["dur"]]
+        events = [event for event in json.load(file)["traceEvents"] if event.get("ph") == "X"]
+    steps_used = [event for event in events if event["cat"] == "iteration" and event["args"]["kind"] == "used"]
+    begin, end = min(step["ts"] for step in steps_used), max(step["ts"] + step["dur"] for step in steps_used)
+    slices = [event for event in events if event["cat"] == "device" and event["args"].get("phase") in PHASES and begin <= event["ts"] < end]
+    short, total = kernels(sorted({event["name"] for event in slices})), collections.Counter()
+    for event in slices:
+        total[PHASES[event["args"]["phase"]], short[event["name"]]] += 1000 * event["dur"] / len(steps_used)
+    return total
 
 
 with open(sys.argv[2]) as file:
     theirs = per_step(json.loads(file.readlines()[-1]))
-ours = per_step(sliced(sys.argv[3]))
+ours = used(sys.argv[3])
 named = {key: ns for key, ns in theirs.items() if key[0] in PHASES.values()}
 total, unknown = sum(named.values()), sum(ns for key, ns in theirs.items() if key not in named)
 right = sum(min(ns, ours.get(key, 0)) for key, ns in named.items()) / total if total else 0
