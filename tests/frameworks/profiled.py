@@ -59,8 +59,7 @@ def jax():
         if "hlo_module" in stats and "train_step" not in stats["hlo_module"]:
             continue
         operation = str(stats.get("name", ""))
-        computes = operation.rsplit("/", 1)[-1].startswith(("add", "sub", "mul", "neg"))  # of neither pass: optax does; XLA moves data
-        phase = "backward" if "transpose(" in operation else "forward" if "jvp(" in operation else "update" if computes else "unknown"
+        phase = "backward" if "transpose(" in operation else "forward" if "jvp(" in operation else "update" if operation else "unknown"
         yield phase, name, operation, ns
 
 
