@@ -178,6 +178,25 @@ static bool label_moves(struct hlo_module *module)
 	return any;
 }
 
+/* A copy of a weight that both passes read is named after the recomputation that it was made for. What the
+ * forward pass reads is forward. */
+static void correct_names(struct hlo_module *module)
+{
+	for (uint32_t n = 0; n < module->instruction_count; n++) {
+		struct hlo_instruction *i = &module->instructions[n];
+
+		if (!hlo_is_passing(i) || (i->direction != HLO_BACKWARD && i->direction != HLO_RECOMPUTED))
+			continue;
+		for (uint32_t k = 0; k < i->user_count; k++)
+			if (i->users[k] != HLO_NO_INSTRUCTION &&
+				module->instructions[i->users[k]].direction == HLO_FORWARD) {
+				i->direction = HLO_FORWARD;
+				i->source = HLO_BY_NEIGHBOUR;
+				break;
+			}
+	}
+}
+
 /* ---- derivatives ---- */
 
 static void find_derivatives(struct hlo_module *module)
@@ -375,6 +394,7 @@ struct hlo_flow hlo_label(struct arena *arena, struct hlo_module *module)
 	find_derivatives(module);
 	for (uint32_t n = 0; n < module->instruction_count; n++)
 		label_by_names(arena, module, &module->instructions[n]);
+	correct_names(module);
 	for (unsigned round = 0; round < ROUNDS_MOST && label_moves(module); round++)
 		;
 	flow = hlo_flow_find(arena, module);

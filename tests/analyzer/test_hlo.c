@@ -508,7 +508,8 @@ static void test_weights(void)
 	forget();
 }
 
-/* A copy of a norm's bias that a layer reads is the norm's; one that has a name is where that is. */
+/* A copy of a norm's bias that a layer reads is the norm's; one that has a name is where that is, but forward
+ * if the forward pass reads it. */
 static void test_handed(void)
 {
 	static const struct row rows[] = {
@@ -519,11 +520,12 @@ static void test_handed(void)
 		{"norm.1", "fusion", "jit(step)/jvp(Net)/norm/mul", 5, 64, {4, 0}, 0, 0},
 		{"copy.1", "copy", "", 6, 8, {2, 0}, 0, 0},
 		{"copy.2", "copy", "jit(step)/jvp(Net)/fc1/transpose", 7, 8, {2, 0}, 0, 0},
-		{"dot.1", "custom-call", "jit(step)/jvp(Net)/fc1/dot_general", 8, 64, {5, 1, 6, 7}, 0, 0},
+		{"dot.1", "custom-call", "jit(step)/jvp(Net)/fc1/dot_general", 8, 64, {5, 13, 6, 7}, 0, 0},
 		{"loss.1", "reduce", "jit(step)/jvp()/reduce_sum", 9, 1, {8, 0}, 0, 0},
 		{"dot.2", "custom-call", "jit(step)/transpose(jvp(Net))/fc1/dot_general", 10, 64, {8, 4, 0},
 			0, 0},
 		{"adam.1", "fusion", "jit(step)/add", 11, 64, {10, 3, 1, 0}, 0, 0},
+		{"copy.3", "copy", "jit(step)/transpose(jvp(Net))/jvp(Net)/fc1/remat2", 13, 64, {1, 0}, 0, 0},
 		{"root", "tuple", "", 12, 0, {11, 3, 9, 0}, 0, 0},
 	};
 	const struct bytes module = module_of(rows, COUNT(rows), inside, COUNT(inside));
@@ -531,6 +533,7 @@ static void test_handed(void)
 
 	CHECK_THAT(record(&module, module.count));
 	init(&hlo);
+	expect(&hlo, "copy.3", HLO_FORWARD, "Net/fc1");
 	expect(&hlo, "copy.1", HLO_FORWARD, "Net/norm");
 	expect(&hlo, "copy.2", HLO_FORWARD, "Net/fc1");
 	hlo_free(&hlo);
