@@ -19,8 +19,8 @@
 #include <string.h>
 
 #define SLOTS_MAX 512 /* local variables of a frame that are looked at */
-#define DEPTH_MAX 3   /* a submodule's containers that do not run themselves: lists and dictionaries */
-#define VISITS_MAX 512
+#define DEPTH_MAX 4   /* a submodule's containers that do not run themselves: lists and dictionaries */
+#define VISITS_MAX 512 /* of a search; one that ends so in the deepest level has found nothing */
 
 static uint64_t slot_name(struct pmh_python_look *look, const struct pmh_python_frame *frame, uint64_t slot)
 {
@@ -192,6 +192,7 @@ struct path {
 	uint64_t identity;  /* of that */
 	size_t begin;
 	unsigned visits_left;
+	bool is_last; /* the search is in its deepest level */
 	char text[512];
 };
 
@@ -226,8 +227,8 @@ static bool extend_at(struct pmh_python_look *look, struct path *path, uint64_t 
 	uint64_t key, value;
 
 	if (path->visits_left == 0)
-		look->failed = true;
-	if (look->failed || !open_submodules(look, module, &submodules))
+		look->failed |= !path->is_last;
+	if (look->failed || path->visits_left == 0 || !open_submodules(look, module, &submodules))
 		return false;
 	path->visits_left--;
 	if (depth == 1) {
@@ -247,9 +248,11 @@ static bool extend_at(struct pmh_python_look *look, struct path *path, uint64_t 
 static bool find_below(struct pmh_python_look *look, struct path *path, uint64_t module)
 {
 	path->visits_left = VISITS_MAX;
-	for (unsigned depth = 1; depth <= DEPTH_MAX; depth++)
+	for (unsigned depth = 1; depth <= DEPTH_MAX; depth++) {
+		path->is_last = depth == DEPTH_MAX;
 		if (extend_at(look, path, module, depth))
 			return true;
+	}
 	return false;
 }
 

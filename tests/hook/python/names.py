@@ -120,7 +120,8 @@ class Net(nn.Module):
         super().__init__()
         self.stem = Op()
         self.layer1 = nn.Sequential(Block(), Block(3))
-        self.blocks = nn.ModuleList([Block(), nn.ModuleDict({'left': Op(), 'right': Block()})])
+        self.blocks = nn.ModuleList([Block(), nn.ModuleDict({'left': Op(), 'right': Block()}),
+                                     nn.ModuleList([nn.ModuleList([Op()])])])
         self.none = None
         self.add_module('absent', None)
         self.head = Op()
@@ -130,6 +131,7 @@ class Net(nn.Module):
         x = self.blocks[0](x)
         for branch in ('left', 'right'):
             x = self.blocks[1][branch](x)
+        x = self.blocks[2][0][0](x)
         return self.head(x)
 
 
