@@ -117,7 +117,7 @@ struct pmh_python {
 	void *data;
 };
 
-/* ---- python_object.c: one look at the interpreter ---- */
+/* ---- python_memory.c, python_object.c: one look at the interpreter ---- */
 
 #define PMH_PYTHON_BLOCK 2048
 #define PMH_PYTHON_BLOCKS_LOG 7
@@ -214,7 +214,7 @@ bool pmh_python_fits(struct pmh_python_look *look);
 uint64_t pmh_python_word(struct pmh_python_look *look, uint64_t from);
 uint32_t pmh_python_half(struct pmh_python_look *look, uint64_t from);
 uint8_t pmh_python_byte(struct pmh_python_look *look, uint64_t from);
-bool pmh_python_bytes(struct pmh_python_look *look, uint64_t from, unsigned char *to, size_t byte_count);
+bool pmh_python_bytes(struct pmh_python_look *look, uint64_t from, void *to, size_t byte_count);
 uint64_t pmh_python_type(struct pmh_python_look *look, uint64_t object);
 
 /* A string object as UTF-8. False if it is none or finds no room; then text is "". */

@@ -12,10 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "guest/clock.h"
 #include "guest/guest.h"
 #include "guest/resolve.h"
-#include "pm_note.h"
 #include "write.h"
 
 #define FULL (PMH_SLOTS / 4 * 3)
@@ -150,7 +148,6 @@ static uint32_t intern_add(uint64_t hash, enum pm_entry_type type, void *fixed, 
 	return a.number;
 }
 
-/* An entry that is not interned. */
 static void write_now(void *data)
 {
 	struct addition *a = data;
@@ -160,7 +157,7 @@ static void write_now(void *data)
 	pmh_release(&lock);
 }
 
-static void write_entry(
+void pmh_write_entry(
 	enum pm_entry_type type, const void *fixed, size_t fixed_bytes, const void *tail, size_t tail_bytes)
 {
 	const int saved_errno = errno;
@@ -245,54 +242,8 @@ uint32_t pmh_graph_number(const struct pm_graph_node *nodes, unsigned node_count
 	if (!node_count)
 		return 0;
 	fixed.number = atomic_fetch_add(&last_number[PM_ENTRY_GRAPH], 1) + 1;
-	write_entry(PM_ENTRY_GRAPH, &fixed, sizeof fixed, nodes, node_count * sizeof nodes[0]);
+	pmh_write_entry(PM_ENTRY_GRAPH, &fixed, sizeof fixed, nodes, node_count * sizeof nodes[0]);
 	return fixed.number;
-}
-
-void pmh_window_entry(bool open, uint32_t iteration)
-{
-	const struct pm_entry_window fixed = {.open = open, .iteration = iteration, .ticks = pmh_ticks()};
-
-	write_entry(PM_ENTRY_WINDOW, &fixed, sizeof fixed, NULL, 0);
-}
-
-void pmh_turn_entry(bool is_recorded, uint64_t ns, uint32_t calls)
-{
-	const struct pm_entry_turn fixed = {.is_recorded = is_recorded, .calls = calls, .ns = ns};
-
-	write_entry(PM_ENTRY_TURN, &fixed, sizeof fixed, NULL, 0);
-}
-
-void pmh_device_window_entry(bool taken, uint32_t share, uint64_t ticks)
-{
-	const struct pm_entry_device_window fixed = {.taken = taken, .share = share, .ticks = ticks};
-
-	write_entry(PM_ENTRY_DEVICE_WINDOW, &fixed, sizeof fixed, NULL, 0);
-}
-
-void pmh_range_window_entry(bool recorded)
-{
-	const struct pm_entry_range_window fixed = {.recorded = recorded, .ticks = pmh_ticks()};
-
-	write_entry(PM_ENTRY_RANGE_WINDOW, &fixed, sizeof fixed, NULL, 0);
-}
-
-void pmh_note(const char *text)
-{
-	write_entry(PM_ENTRY_NOTE, NULL, 0, text, strlen(text) + 1);
-}
-
-void pmh_note_of(const char *key, const char *text)
-{
-	char start[PM_NOTE_KEY_BYTES + 2];
-	const int n = snprintf(start, sizeof start, "%s: ", key);
-
-	write_entry(PM_ENTRY_NOTE, start, (size_t)n, text, strlen(text) + 1);
-}
-
-void pmh_device_entry(const struct pm_entry_device *device, const char *name)
-{
-	write_entry(PM_ENTRY_DEVICE, device, sizeof *device, name, strlen(name) + 1);
 }
 
 uint32_t pmh_operation_entry(
@@ -445,60 +396,13 @@ void pmh_address_modules(const uint32_t *numbers, uint32_t count, const char *pa
 			continue;
 		/* of two threads one names it */
 		if (atomic_compare_exchange_strong(&address_asked[numbers[i]], &asked, state))
-			write_entry(PM_ENTRY_ADDRESS_MODULE, &entry, sizeof entry, NULL, 0);
+			pmh_write_entry(PM_ENTRY_ADDRESS_MODULE, &entry, sizeof entry, NULL, 0);
 	}
-}
-
-void pmh_placed_entry(uint32_t operation, uint32_t base)
-{
-	const struct pm_entry_placed entry = {operation, base};
-
-	write_entry(PM_ENTRY_PLACED, &entry, sizeof entry, NULL, 0);
-}
-
-void pmh_module_entry(uint32_t operation, const char *path)
-{
-	struct pm_entry_module entry = {.operation = operation, .name = pmh_string(path)};
-
-	if (entry.name)
-		write_entry(PM_ENTRY_MODULE, &entry, sizeof entry, NULL, 0);
-}
-
-void pmh_python_entry(
-	uint32_t operation, uint32_t flags, uint32_t line, const char *innermost, const char *outermost)
-{
-	const struct pm_entry_python entry = {
-		.operation = operation,
-		.flags = flags | (line ? PM_PYTHON_OWN : 0),
-		.innermost = line           ? line
-			     : innermost[0] ? pmh_string(innermost)
-					    : 0,
-		.outermost = outermost[0] ? pmh_string(outermost) : 0,
-	};
-
-	write_entry(PM_ENTRY_PYTHON, &entry, sizeof entry, NULL, 0);
 }
 
 uint32_t pmh_hlo_module_number(void)
 {
 	return atomic_fetch_add(&last_number[PM_ENTRY_HLO_MODULE], 1) + 1;
-}
-
-void pmh_hlo_instruction_entry(
-	const struct pm_entry_hlo_instruction *instruction, const void *tail, size_t tail_bytes)
-{
-	write_entry(PM_ENTRY_HLO_INSTRUCTION, instruction, sizeof *instruction, tail, tail_bytes);
-}
-
-void pmh_hlo_schedule_entry(const struct pm_entry_hlo_schedule *schedule, const uint64_t *instructions)
-{
-	write_entry(PM_ENTRY_HLO_SCHEDULE, schedule, sizeof *schedule, instructions,
-		schedule->instruction_count * sizeof instructions[0]);
-}
-
-void pmh_hlo_module_entry(const struct pm_entry_hlo_module *module, const uint32_t *aliases)
-{
-	write_entry(PM_ENTRY_HLO_MODULE, module, sizeof *module, aliases, module->alias_count * sizeof aliases[0]);
 }
 
 uint32_t pmh_operation_count(void)

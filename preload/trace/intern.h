@@ -138,7 +138,9 @@ uint32_t pmh_touches_number(const uint8_t *bytes, uint32_t byte_count);
 /* A distinct range, by a hash of what it is; entry->number is filled in. */
 uint32_t pmh_range_entry(uint64_t hash, struct pm_entry_range *entry);
 
-/* Entries that have no number. */
+/* Entries that have no number (entry.c), and how they are written: a fixed part and what follows it. */
+void pmh_write_entry(
+	enum pm_entry_type type, const void *fixed, size_t fixed_bytes, const void *tail, size_t tail_bytes);
 void pmh_note(const char *text);
 void pmh_note_of(const char *key, const char *text); /* "key: text" */
 void pmh_window_entry(bool open, uint32_t iteration);
@@ -161,14 +163,15 @@ void pmh_module_entry(uint32_t operation, const char *path);
 void pmh_python_entry(
 	uint32_t operation, uint32_t flags, uint32_t line, const char *innermost, const char *outermost);
 
-/* A compiled program of XLA: its number, its instructions (tail: ids and the name), its schedules, and at last itself. */
+/* A compiled program of XLA: its number, its instructions (tail: ids and the name), its schedules, and at
+ * last itself. */
 uint32_t pmh_hlo_module_number(void);
 void pmh_hlo_instruction_entry(
 	const struct pm_entry_hlo_instruction *instruction, const void *tail, size_t tail_bytes);
 void pmh_hlo_schedule_entry(const struct pm_entry_hlo_schedule *schedule, const uint64_t *instructions);
 void pmh_hlo_module_entry(const struct pm_entry_hlo_module *module, const uint32_t *aliases);
 
-uint32_t pmh_operation_count(void);   /* so far */
+uint32_t pmh_operation_count(void); /* so far */
 
 /* In a child after fork. */
 void pmh_intern_forget(void);

@@ -13,7 +13,7 @@ for python in ${PYTHONS:-python3}; do
 	library=$(say "config_var('LIBDIR')")
 	[ -e "$include/Python.h" ] || continue
 	"$CC" -w -o offsets -I"$include" -I"$include/internal" -I"$SOURCE/preload" "$SOURCE/tests/hook/python/offsets.c" \
-		"$SOURCE/preload/python/python_object.c" -L"$library" -Wl,-rpath,"$library" -lpython"$(say "config_var('LDVERSION')")" ||
+		"$SOURCE/preload/python/python_memory.c" "$SOURCE/preload/python/python_object.c" -L"$library" -Wl,-rpath,"$library" -lpython"$(say "config_var('LDVERSION')")" ||
 		continue
 	tried=$((tried + 1))
 	./offsets
