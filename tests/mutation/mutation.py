@@ -1,17 +1,19 @@
 """Would a test notice that a rule or a constant of the reconstruction is wrong?
 
-mutation.py BUILD [--only REGEX] [--inputs FOLDER...] [--quick] [--least PERCENT] [--jobs N]
+mutation.py BUILD [--only REGEX] [--sample COUNT [--seed N]] [--inputs FOLDER...] [--quick] [--least PERCENT] [--jobs N]
 
 BUILD is of the preset `mutation`, where rules are switched off and constants moved by the environment. Each rule of
 analyzer/reconstruct/rule.h is switched off, each constant of analyzer/timeline/constants.h is halved and doubled, and the
 tests that need neither PyTorch nor a GPU are run until one fails. A rule's own test comes first, and is complained about where it does not fail.
 Prints what nobody noticed, and the share noticed; 1: it is less than PERCENT (95). --inputs: traces that are kept, whose
 answers are compared with those without a change; that a change shows there alone is printed, and counts for nothing.
+--sample: so many of the changes, chosen by chance, where there is no time for all.
 """
 import argparse
 import concurrent.futures
 import hashlib
 import os
+import random
 import re
 import subprocess
 import sys
@@ -50,6 +52,7 @@ class Checks:
             self.order = [name for name in self.order if name not in SLOW]
         self.prints = {}
         self.answers = {}
+        os.environ["SOURCE"] = SOURCE  # as ctest has it, for scripts
 
     def record(self):
         environment = dict(os.environ, LD_LIBRARY_PATH=self.build + "/softgpu", SOFTGPU_PROFILE="a100", SOFTGPU_NUMERICS="off",
@@ -110,6 +113,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("build")
     parser.add_argument("--only", default="", help="mutations whose name matches (default: all)")
+    parser.add_argument("--sample", type=int, help="so many changes, chosen by chance (default: all)")
+    parser.add_argument("--seed", type=int, default=1, help="of that choice (default: 1)")
     parser.add_argument("--inputs", nargs="*", default=[], help="kept traces (default: none)")
     parser.add_argument("--quick", action="store_true", help="without the tests that take seconds: " + ", ".join(SLOW))
     parser.add_argument("--least", type=float, default=95, help="percent that must be noticed (default: 95)")
@@ -126,6 +131,8 @@ def main():
         wanted = [m for m in mutations() if re.search(how.only, m[0])]
         if not wanted:
             sys.exit(f"no rule and no constant matches {how.only}")
+        if how.sample and how.sample < len(wanted):
+            wanted = random.Random(how.seed).sample(wanted, how.sample)
         unnoticed, untrue = [], []
         with concurrent.futures.ThreadPoolExecutor(how.jobs) as pool:
             results = pool.map(lambda m: (*m, *checks.noticed(m[1], m[2]), checks.changed(m[1])), wanted)
