@@ -116,6 +116,7 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         checks = Checks(os.path.abspath(how.build), scratch, how.inputs, True)
         checks.record()
+        checks.refuse_broken([f"flow {case}" for case in checks.cases])
         inputs = {f"flow_{case}": f"{scratch}/{case}" for case in checks.cases}
         inputs.update((os.path.basename(path), path) for path in how.inputs)
         checks.answers = {path: checks.answer(path, None) for path in inputs.values()}
