@@ -52,7 +52,7 @@ const char *report_equation_rest(struct arena *arena, double equation_ns, double
 		return arena_format(arena, "all of it %s", rest);
 	return arena_format(arena,
 		equation_ns > iteration_ns
-			? "the equation explains %.1f%%: phases that overlap count twice, %s does not count"
+			? "the equation explains %.1f%%: overlapping phases count twice, and %s does not count"
 			: "the equation explains %.1f%%; the rest is %s, minus overlap",
 		100 * equation_ns / iteration_ns, rest);
 }

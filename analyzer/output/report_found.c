@@ -54,7 +54,7 @@ void report_markers(struct analysis *analysis, FILE *out)
 {
 	struct arena *arena = &analysis->timeline.arena;
 	const struct iteration_list *least = least_agreeing(analysis);
-	const char *where = analysis->worker_count > 1 ? ", on the rank where fewest are" : "";
+	const char *where = analysis->worker_count > 1 ? " (the lowest of all ranks)" : "";
 
 	if (!least)
 		return;
@@ -220,7 +220,7 @@ const char *report_told_text(const struct analysis *analysis, struct arena *aren
 		       ? arena_format(arena,
 				 "Phases and layers: reported by the framework for %.1f%% of the computing time%s%s.",
 				 list->told * 100,
-				 analysis->worker_count > 1 ? " of the rank where that is lowest" : "",
+				 analysis->worker_count > 1 ? " (the lowest of all ranks)" : "",
 				 rest_text(list, arena))
 		       : "";
 }

@@ -22,11 +22,11 @@ static int read_paths(struct timeline *timeline, const char *const *paths, size_
 	return timeline_read(timeline, paths, path_count, &options->sample, error, unread);
 }
 
-/* "1: train_cnn, 3 traces of 3 ranks, from 2026-11-23 00:01:02, as run/train_cnn.0.pmtrace" */
+/* "1: train_cnn, 3 traces of 3 ranks, from 2026-11-23 00:01:02, such as run/train_cnn.0.pmtrace" */
 static const char *job_text(struct timeline *timeline, const struct timeline_job *job, size_t number)
 {
 	struct arena *arena = &timeline->arena;
-	const char *program = *job->program ? job->program : "a program without a name";
+	const char *program = *job->program ? job->program : "an unnamed program";
 	const char *ranks = job->world > 0 ? arena_format(arena, " of %d rank%s", job->world,
 						     pm_text_plural((size_t)job->world))
 					   : "";
@@ -36,7 +36,7 @@ static const char *job_text(struct timeline *timeline, const struct timeline_job
 
 	if (job->start_ns && gmtime_r(&seconds, &when))
 		strftime(start, sizeof(start), ", from %Y-%m-%d %H:%M:%S UTC", &when);
-	return arena_format(arena, "%zu: %s, %zu trace%s%s%s, as %s", number, print_clean(arena, program),
+	return arena_format(arena, "%zu: %s, %zu trace%s%s%s, such as %s", number, print_clean(arena, program),
 		job->process_count, pm_text_plural(job->process_count), ranks, start,
 		print_clean(arena, timeline->processes[job->first].path));
 }

@@ -358,7 +358,7 @@ static void add_communication(struct finding_list *list)
 	}
 	waits = unknown ? "; the trace lacks the peers of its sends and receives (batched P2P), so an unknown part of it waits for "
 			  "the partner, as in a pipeline's bubble"
-		: absent ? "; it includes waiting for ranks without a trace; how much is unknown"
+		: absent ? "; how much of it waits for ranks without a trace is unknown"
 		: sends && wait_ns > 0
 			? arena_format(arena, "; %s of that waits for the partner, in the pipeline's bubble",
 				  print_time(arena, wait_ns))
