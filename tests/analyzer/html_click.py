@@ -200,6 +200,8 @@ def check_search(browser, layer):
 def check_ranges(browser):
     """A range has the colour that it was pushed with, text on it that can be read, and its domain under the pointer; others keep theirs."""
     row = "document.querySelector('.view > .row')"
+    browser.place(row)  # what is not in sight is not drawn
+    browser.settle()
     lanes = int(browser.value(f"{row}.querySelectorAll('.lanes span').length"))
     lane = (f"(() => {{ const c = {row}.querySelector('canvas'), p = c.getContext('2d').getImageData(0, c.height * (%d + 0.5) / {lanes}, c.width, 1).data;"
             "return Array.from({length: c.width}, (_, i) => [...p.slice(4 * i, 4 * i + 3)].join()); })()")
