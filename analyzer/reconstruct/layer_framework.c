@@ -435,7 +435,8 @@ void layer_framework(struct layer_assign *assign)
 	for (uint32_t i = 0; i < count; i++)
 		a.words[i] = framework_word(framework, layer_captured_call(assign, assign->graph.steps[i].call));
 	find_anchors(&a);
-	leave_trainer(&a);
+	if (rule_is_on(RULE_FRAMEWORK_TRAINER))
+		leave_trainer(&a);
 	if (rule_is_on(RULE_FRAMEWORK_EVALUATIONS))
 		layer_find_evaluations(a.words, a.next, count, a.evaluates);
 	assign->roots_apart = are_roots_apart(&a);

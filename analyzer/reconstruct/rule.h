@@ -195,6 +195,9 @@
 		"operators, autograd nodes, optimizer steps, modules", "their passes and layers", "test_layer_framework") \
 	X(FRAMEWORK_EVALUATIONS, "framework_evaluations", PASSES, FRAMEWORK, SURE, \
 		"passes without gradients", "frozen, or an evaluation", "test_layer_framework") \
+	X(FRAMEWORK_TRAINER, "framework_trainer", PASSES, FRAMEWORK, SURE, \
+		"the module whose own code starts a backward pass", "what that code does without gradients is in no module's pass", \
+		"test_layer_framework") \
 	X(FRAMEWORK_ROOTS, "framework_roots", LAYERS, NAMES, SURE, \
 		"names of modules with one root", "the names without it", "pytorch") \
 	/* other iterations */ \
