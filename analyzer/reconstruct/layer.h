@@ -70,7 +70,7 @@ struct layer_places {
 #define LAYER_ANY UINT32_MAX /* of the calls by an operation within a gap: whichever it is */
 
 /* What the framework says of memory that is set, or copied within the device: one operation may be so in
- * several phases and layers, and is told apart by the gap between two computations that it is in, and by its
+ * several phases and layers, and is distinguished by the gap between two computations that it is in, and by its
  * order there. */
 struct layer_beside {
 	uint32_t gap; /* computations of the iteration before it */

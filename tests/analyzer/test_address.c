@@ -9,7 +9,7 @@
 #define LAYERS 12
 #define ITERATIONS 40u
 
-/* Layers that cannot be told apart: one operation, and one with addresses for each of them. */
+/* Layers that cannot be distinguished: one operation, and one with addresses for each of them. */
 struct net {
 	struct builder builder;
 	uint32_t loss, layer, placed[LAYERS], expected[2 * ITERATIONS * (LAYERS + 1)], count;

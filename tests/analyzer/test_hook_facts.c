@@ -225,7 +225,7 @@ static uint64_t dimension(char letter)
 	}
 }
 
-/* Elements of the operand behind a label such as "a_ptr"; 0: the documentation has none. */
+/* Elements of the operand with a label such as "a_ptr"; 0: the documentation has none. */
 static uint64_t elements_for(const char *name, const char *label)
 {
 	const int length = (int)strcspn(label, "_");

@@ -206,7 +206,7 @@ static const struct row again_rows[] = {
 	{ENGINE, END, 0, NULL, NULL, NONE, BACKWARD(NULL)},
 };
 
-/* Copies by one operation: those between the same computations are told apart by their order. */
+/* Copies by one operation: those between the same computations are distinguished by their order. */
 static const struct row move_rows[] = {
 	OPERATOR("aten::linear", "net.0", 1, FORWARD("net.0")),
 	{MAIN, BEGINS, PM_RANGE_OPERATOR, "aten::clone", "net.0", 2, FORWARD(NULL)},

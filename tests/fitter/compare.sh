@@ -31,7 +31,7 @@ tr -s ' \n' ' ' <text | grep -q '^nine: 150 samples fitted, 50 to test; 3 of 3 s
 grep -q '^  q gpus: nine -0\.[89][0-9]*, other -0\.[56][0-9]*: difference 0\.[23].*, clear$' text || complain "the power that differs: $(grep -e 'q gpus:' text)"
 grep -q '^  nine, gpus^-0\.[89].*: doubling leaves 5[34]% of the scaling part; flatter than -1,$' text || complain "words: $(grep nine, text)"
 grep -q 'efficiency 9[34]% per doubling' text || complain "efficiency: $(grep efficiency text)"
-# two power laws and a constant of 1 are told apart from nothing else: at most one more in twenty by chance
+# two power laws and a constant of 1 are distinguished from nothing else: at most one more in twenty by chance
 [ "$(sed -n 's/^  \([0-9]*\) of [0-9]* comparisons are clear.*/\1/p' text)" -le 2 ] || complain "$(grep comparisons text)"
 for table in 4.3 4.4 4.5; do
 	grep -q "as in Table $table" text || complain "no table $table"

@@ -1,6 +1,6 @@
 """The phase of each kernel, by a framework's profiler and by pmanalyze: agree.py STEPS PROFILED PERFETTO.
 
-PROFILED: what profiled.py printed last; PERFETTO: pmanalyze's export. Kernels are told apart by their demangled names, which both have. Of the
+PROFILED: what profiled.py printed last; PERFETTO: pmanalyze's export. Kernels are distinguished by their demangled names, which both have. Of the
 device time of a step whose operation the profiler names 97% must be of kernels in the same phase, kernel by kernel; and pmanalyze may have no
 more time in the phases than there is.
 """

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Attempts of one job below a launcher that starts it again are told apart by what the launcher says: report, top and hang take the
+# Attempts of one job below a launcher that starts it again are distinguished by what the launcher says: report, top and hang take the
 # last one, --job another. Launches without such a word are listed, and none is taken.
 set -eu
 . "$SOURCE/tests/preload.sh"

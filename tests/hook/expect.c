@@ -303,7 +303,7 @@ static unsigned number_of_type(const char *word)
 	return i;
 }
 
-/* cuDNN's scalars are double where the tensors are, which are told apart here by what test_values.c made of
+/* cuDNN's scalars are double where the tensors are, which are distinguished here by what test_values.c made of
  * them. */
 bool expect_is_double(const void *descriptor);
 

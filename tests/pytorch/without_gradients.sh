@@ -1,5 +1,5 @@
 #!/bin/sh
-# Forward work without gradients within a step is told apart: of modules that are trained too, and of ones that are not (small/self_answer.py).
+# Forward work without gradients within a step is distinguished: of modules that are trained too, and of ones that are not (small/self_answer.py).
 # By two versions of PyTorch on two GPUs. PM_TORCH and PM_TORCH_OLDER as in find_torch.sh.
 set -eu
 export PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1

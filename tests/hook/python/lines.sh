@@ -1,6 +1,6 @@
 #!/bin/sh
 # The line of Python that a launch is made in is part of its operation's identity: code that is made anew makes no new
-# operations, other threads and what is not in Python are told apart, and nothing that frames do harms the program. PYTHONS: the
+# operations, other threads and what is not in Python are distinguished, and nothing that frames do harms the program. PYTHONS: the
 # interpreters to try, by default python3.
 set -eu
 . "$SOURCE/tests/preload.sh"
