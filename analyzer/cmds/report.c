@@ -35,6 +35,15 @@ static int report_job(const struct cmd_options *how, char **paths, size_t path_c
 	return status;
 }
 
+/* "  input\tt_io: reading ..." of each phase, then " io h2d ...". */
+#define PHASE_HELP(name, key, symbol, title, text, does, term, colour) \
+	"  " title "\t" PHASE_SYMBOL_##term(symbol) text "\n"
+#define PHASE_SYMBOL_SUM(symbol) symbol ": "
+#define PHASE_SYMBOL_LONGEST(symbol) symbol ": "
+#define PHASE_SYMBOL_NOT(symbol) /* the equation has none */
+#define PHASE_KEY(name, key, ...) " " key
+#define PHASES_HELP "PHASES\n" PHASE_LIST(PHASE_HELP) "  In JSON and CSV:" PHASE_LIST(PHASE_KEY) ".\n"
+
 enum { OPTION_ITERATIONS = OPTION_FIRST, OPTION_RANKS, OPTION_CALLS, OPTION_RANGES };
 
 static int run_report(int argument_count, char **arguments)
@@ -146,33 +155,14 @@ const struct command cmd_report = {
 		"fewer, or some ranks; weak: one or two iterations, irregular ones, or something "
 		"that decides is not recorded. All commands that name a cause print from the same "
 		"list\n"
-		"\n"
-		"PHASES\n"
-		"  io\tt_io: file input\n"
-		"  h2d\tt_h2d: copies of the input to the GPU\n"
-		"  md\tt_md: batch split: copies between GPUs that feed the input; on the host, "
-		"from the last read to the first copy\n"
-		"  forward\tt_f\n"
-		"  backward\tt_b, with the loss's gradient\n"
-		"  communication\tt_c: exchange of gradients\n"
-		"  update\tt_u: from gradients to parameters\n"
-		"  graph\tlaunches of captured graphs that hold several of these and have one "
-		"device time; with device times of CUPTI there are none\n"
-		"  other\tother or unattributed work: results to the host, memory set, algorithm "
-		"search, sums of losses\n"
-		"  idle: host\tlaunch-bound: the GPU waits for the host to launch work\n"
-		"  idle: queue\twork is enqueued and has not started: launch latency, or it waits "
-		"for work of another queue or GPU\n"
-		"  idle: sync\tthe host waits in a synchronization, and the GPU has no work\n"
-		"  idle: unknown\tnone of these: before the first or after the last call\n"
-		"\n"
+		"\n" PHASES_HELP "\n"
 		"ACCOUNTINGS\n"
 		"  busy\tthe time during which some work of the phase runs; overlapping phases are "
 		"each counted in full\n"
 		"  exclusive\teach instant belongs to one phase: the first of forward, backward, "
-		"update, graph, communication, md on the GPU, h2d, other, io, md on the host that "
-		"is running then. The phases add up to t_iter. Exclusive communication is exposed "
-		"communication\n"
+		"update, graph, communication, batch split on the GPU, host to device, other, "
+		"input, batch split on the host that is running then. The phases add up to t_iter. "
+		"Exclusive communication is exposed communication\n"
 		"\n"
 		"ITERATIONS\n"
 		"  From one model update to the next. An update is a write to a parameter; "

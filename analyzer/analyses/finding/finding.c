@@ -103,10 +103,25 @@ static int compare_findings(const void *left, const void *right)
 	return strcmp(a->subject, b->subject);
 }
 
+/* "Other" only where the reader has read of one above. A straggler that follows, or costs too little to be
+ * listed, is a persistent one all the same. */
+static const char *waiting_title(const struct finding_list *list, size_t at)
+{
+	if (list->step.whole)
+		return "Ranks wait for each other";
+	for (size_t i = 0; i < at; i++)
+		if (list->items[i].kind == FINDING_STRAGGLER)
+			return "Jitter: no other persistent straggler";
+	return list->causes.count ? "Jitter: changing stragglers" : "Jitter: no persistent straggler";
+}
+
 void finding_order(struct finding_list *list)
 {
 	if (list->count)
 		qsort(list->items, list->count, sizeof(*list->items), compare_findings);
+	for (size_t i = 0; i < list->count; i++)
+		if (list->items[i].kind == FINDING_WAITING)
+			list->items[i].title = waiting_title(list, i);
 }
 
 static void find_calls(void *context, size_t worker)

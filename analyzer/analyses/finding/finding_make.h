@@ -12,7 +12,7 @@ void finding_add(struct finding_list *list, struct finding finding);
 /* Strength of what is measured over the used iterations of all ranks that there are. */
 enum finding_strength finding_measured(const struct finding_list *list);
 
-/* Puts the list in order. */
+/* Puts the list in order, and sets the titles that depend on it: FINDING_WAITING's. */
 void finding_order(struct finding_list *list);
 
 /*

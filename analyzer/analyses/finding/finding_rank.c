@@ -127,13 +127,6 @@ static bool is_in_slow_link(const struct finding_list *list, size_t worker)
 	return list->links.lost_ns && list->links.lost_ns[worker] > 0;
 }
 
-static const char *waiting_title(const struct finding_list *list)
-{
-	if (list->step.whole)
-		return "Ranks wait for each other";
-	return list->causes.count ? "Jitter: no other persistent straggler" : "Jitter: no persistent straggler";
-}
-
 /* Waiting that is not for a rank with a persistent cause: the rank that causes most of it is named, as such.
  */
 static void add_waiting(struct finding_list *list)
@@ -170,17 +163,15 @@ static void add_waiting(struct finding_list *list)
 	finding_add(list,
 		(struct finding){.kind = FINDING_WAITING,
 			.strength = list->step.whole || list->step.ranks < list->step.world ? FINDING_WEAK
-											     : FINDING_LIKELY,
+											    : FINDING_LIKELY,
 			.subject = "changing stragglers",
-			.title = waiting_title(list),
 			.text = arena_format(arena,
 				"Most of it for %s: it causes %s of waiting, summed over the others, and is "
 				"last in %.1f%% of the collectives; %s",
 				name, print_time(arena, most_ns),
 				100 * (double)list->balance.ranks[most].last_count /
 					(double)list->balance.collective_count,
-				late.text
-					? late.text
+				late.text ? late.text
 				: list->step.whole
 					? "its layers, input and launches do not take longer than elsewhere"
 					: "its layers, input and launches do not take longer than elsewhere in "

@@ -112,7 +112,6 @@ static void add_waiting(struct summaries *job, struct finding_list *list)
 		(struct finding){.kind = FINDING_WAITING,
 			.strength = list->step.ranks < list->step.world ? FINDING_WEAK : FINDING_LIKELY,
 			.subject = "changing stragglers",
-			.title = "Jitter: no persistent straggler",
 			.text = arena_format(&list->arena,
 				"Most of it for %s: it causes %s of waiting, summed over the others",
 				summaries_name(job, most), print_time(&list->arena, most->wait_caused_ns)),
