@@ -115,6 +115,8 @@ static void print_item(const struct ssgd_item *item)
 	fputc('\n', stdout);
 	print_paragraph(ssgd_verdict(item), 2, stdout);
 	print_paragraph(ssgd_rest(item), 2, stdout);
+	if (ssgd_left_out(item))
+		print_paragraph(ssgd_left_out(item), 2, stdout);
 	if (item->ssgd.unpredicted && item->ssgd.shape.rank_count > 1)
 		print_paragraph(item->ssgd.unpredicted, 2, stdout);
 	for (size_t i = 0; warnings[i]; i++)

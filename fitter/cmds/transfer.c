@@ -263,6 +263,19 @@ static double worst_of(const struct transfer *transfer)
 	return worst;
 }
 
+/* A factor that would be printed as 1.00 widens nothing. */
+static void say_intervals(struct answer *a, const struct transfer *t)
+{
+	char widened[32] = "";
+
+	if (t->widened >= 1.005)
+		snprintf(widened, sizeof(widened), ", widened by %.2f", t->widened);
+	sentences_add(&a->said,
+		"Intervals: %g%%, by how far each of %zu GPUs was off when it was left out%s. A GPU unlike all of "
+		"them may be further off.",
+		100 * a->choices->how.confidence, t->known_count, widened);
+}
+
 static void say_basis(struct answer *a)
 {
 	const struct transfer *t = a->transfer;
@@ -287,10 +300,7 @@ static void say_basis(struct answer *a)
 		sentences_add(&a->said,
 			"Intervals are unknown: no GPU has more rows than those measured of %s.", to);
 	else
-		sentences_add(&a->said,
-			"Intervals: %g%%, by how far each of %zu GPUs was off when it was left out, widened by %.2f. "
-			"A GPU unlike all of them may be further off.",
-			100 * a->choices->how.confidence, t->known_count, t->widened);
+		say_intervals(a, t);
 	if (worst_of(t) > 0.5)
 		sentences_add(&a->said,
 			"warning: a GPU that was left out was off by %.0f%% on average: measure rows of %s before "

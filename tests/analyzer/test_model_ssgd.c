@@ -5,6 +5,7 @@
 #include "check.h"
 #include "model_read.h"
 #include "analyses/ssgd/ssgd.h"
+#include "analyses/ssgd/ssgd_tables.h"
 #include "analyses/ssgd/ssgd_terms.h"
 
 #include <math.h>
@@ -149,6 +150,21 @@ static void check_gathered(const char *name, const struct ssgd *ssgd, bool bucke
 	CHECK(!bucketed || !ssgd_is_behaviour(ssgd, SSGD_LAYERS), "%s: does not aggregate by layer", name);
 }
 
+/* Which iterations a mean is of is said where it is not of all. */
+static void check_left_out(const char *name, struct analysis *analysis, struct ssgd *ssgd)
+{
+	struct run run = {.analysis = *analysis};
+	const struct ssgd_item item = {.run = &run, .ssgd = *ssgd};
+	struct ssgd_item fewer = item;
+	const char *text = ssgd_left_out(&item);
+
+	CHECK(!text, "%s: %s", name, text);
+	fewer.ssgd.step_count--;
+	text = ssgd_left_out(&fewer);
+	CHECK(text && strstr(text, "The mean of all, as in the report, is "), "%s: %s", name, text);
+	analysis->timeline.arena = run.analysis.timeline.arena;
+}
+
 /* Programs whose style is known; `near_by`: how well the named assumption must say the time. */
 static void check_styles(void)
 {
@@ -225,6 +241,7 @@ static void check_styles(void)
 		CHECK(near(ssgd.measured.mean,
 			      analysis_iteration(analysis.workers, analysis.worker_count).mean),
 			"%s: measured %g", programs[i].name, ssgd.measured.mean);
+		check_left_out(programs[i].name, &analysis, &ssgd);
 		ssgd_free(&ssgd);
 		analysis_free(&analysis);
 		model_free(&model);

@@ -36,6 +36,7 @@ status=0
 expect '5 measured rows of NEW' "$pmfit" transfer --devices gpus.csv --to NEW layers.csv
 grep -q 'kind, batch' out.txt || fail "columns that describe layers are not named"
 grep -q '5 rows measured' out.txt || fail "the basis is not in the table"
+grep -q 'when it was left out\. A GPU' out.txt || fail "intervals that hold without widening are said to be widened"
 expect '"basis":	"measured-rows"' "$pmfit" transfer --json --devices gpus.csv --to NEW layers.csv
 python3 - out.txt layers.csv <<'END' || fail "the JSON output"
 import csv, json, sys

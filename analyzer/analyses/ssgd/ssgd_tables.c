@@ -410,3 +410,20 @@ const char *ssgd_rest(const struct ssgd_item *item)
 		print_time(arena, item->ssgd.rest.mean),
 		item->ssgd.rest.mean / item->ssgd.measured.mean * 100, text);
 }
+
+const char *ssgd_left_out(const struct ssgd_item *item)
+{
+	const struct analysis *analysis = &item->run->analysis;
+	struct arena *arena = &item->run->analysis.timeline.arena;
+	size_t used = 0;
+
+	for (size_t w = 0; w < analysis->worker_count; w++)
+		used += analysis->workers[w].used_count;
+	if (used == item->ssgd.step_count * analysis->worker_count)
+		return NULL;
+	return arena_format(arena,
+		"Predicted are the iterations that all ranks have, with the gradient exchanges of most: "
+		"t_iter %s. The mean of all, as in the report, is %s.",
+		print_time(arena, item->ssgd.measured.mean),
+		print_time(arena, analysis_iteration(analysis->workers, analysis->worker_count).mean));
+}

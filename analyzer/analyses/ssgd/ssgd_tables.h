@@ -53,4 +53,7 @@ const char *ssgd_program(const struct ssgd_item *item);
 const char *ssgd_verdict(const struct ssgd_item *item);
 const char *ssgd_rest(const struct ssgd_item *item);
 
+/* Why t_iter here is not the report's: which iterations are left out; NULL: none. */
+const char *ssgd_left_out(const struct ssgd_item *item);
+
 #endif
