@@ -34,6 +34,8 @@ static struct files list_files(const struct analysis *analysis, const struct ana
 	for (size_t i = 0; i < worker->used_count; i++) {
 		const struct iteration *item = &worker->iterations.items[worker->used[i]];
 
+		int64_t until_ns = INT64_MIN; /* what a loader reads is part of its own time */
+
 		for (size_t r = item->first_read; r < item->read_end; r++) {
 			const struct timeline_call call = timeline_call(timeline, worker->worker->reads[r]);
 			double ns = (double)(call.end_ns - call.begin_ns);
@@ -42,7 +44,10 @@ static struct files list_files(const struct analysis *analysis, const struct ana
 			if (timeline_value(timeline, &timeline->operations[call.operation], "file", &file) &&
 				file < timeline->string_count)
 				sums_ns[file] += ns;
-			files.all_ns += ns;
+			if (call.end_ns > until_ns)
+				files.all_ns += ns;
+			if (timeline_function(timeline, &call)->is_range)
+				until_ns = call.end_ns;
 		}
 	}
 	for (size_t i = 1; i < timeline->string_count; i++)
@@ -106,4 +111,58 @@ bool input_file_find(const struct analysis *analysis, const struct analysis_work
 		*found = (struct input_file){name, most->ns / files.all_ns};
 	free(files.items);
 	return most;
+}
+
+/* ---- Loaders ---- */
+
+/* What PyTorch's loaders are called by, and what makes each of them faster. */
+static const struct {
+	const char *word, *works, *advice;
+} known_loaders[] = {
+	{"_SingleProcessDataLoaderIter", ", which works in the training process",
+		"load in worker processes (num_workers, persistent_workers=True), pin_memory=True"},
+	{"_MultiProcessingDataLoaderIter", ", whose worker processes are too slow",
+		"more worker processes (num_workers) and a larger prefetch_factor, persistent_workers=True; do less in "
+		"__getitem__, or do it once and store the result"},
+};
+
+static void know_loader(const char *name, struct input_loader *found)
+{
+	*found = (struct input_loader){.name = name, .works = ""};
+	for (size_t i = 0; i < sizeof(known_loaders) / sizeof(*known_loaders); i++)
+		if (strstr(name, known_loaders[i].word)) {
+			found->works = known_loaders[i].works;
+			found->advice = known_loaders[i].advice;
+		}
+}
+
+bool input_loader_find(
+	const struct analysis *analysis, const struct analysis_worker *worker, struct input_loader *found)
+{
+	const struct timeline *timeline = &analysis->timeline;
+	double *sums_ns = mem_alloc(timeline->function_count, sizeof(*sums_ns)), all_ns = 0;
+	uint32_t most = 0;
+
+	for (size_t i = 0; i < worker->used_count; i++) {
+		const struct iteration *item = &worker->iterations.items[worker->used[i]];
+
+		for (size_t r = item->first_read; r < item->read_end; r++) {
+			const struct timeline_call call = timeline_call(timeline, worker->worker->reads[r]);
+			const uint32_t function = timeline->operations[call.operation].function;
+
+			if (timeline->functions[function].is_range)
+				sums_ns[function] += (double)(call.end_ns - call.begin_ns);
+			if (sums_ns[function] > sums_ns[most])
+				most = function;
+		}
+		all_ns += (double)worker->phases.times[worker->used[i]].busy_ns[PHASE_IO];
+	}
+	if (all_ns > 0 && sums_ns[most] > all_ns / 2) {
+		know_loader(timeline->functions[most].name, found);
+		found->share = sums_ns[most] < all_ns ? sums_ns[most] / all_ns : 1;
+	} else {
+		most = UINT32_MAX;
+	}
+	free(sums_ns);
+	return most != UINT32_MAX;
 }

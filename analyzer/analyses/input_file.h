@@ -1,4 +1,5 @@
-/* Where a worker's input comes from: the file, or the folder, that most of its time for reading goes to. */
+/* Where a worker's input comes from: the file, or the folder, that most of its time for reading goes to, and
+ * the data loader that it waits for. */
 #ifndef ANALYSES_INPUT_FILE_H
 #define ANALYSES_INPUT_FILE_H
 
@@ -15,5 +16,16 @@ struct input_file {
  */
 bool input_file_find(const struct analysis *analysis, const struct analysis_worker *worker,
 	struct arena *arena, struct input_file *found);
+
+/* A data loader of the framework's, or a range in which the program says that it gets a batch. */
+struct input_loader {
+	const char *name, *works; /* the second: ", which works in the training process", or "" */
+	const char *advice;       /* NULL: none of its own */
+	double share;             /* of the time for reading, (0.5, 1] */
+};
+
+/* The same for it; false: no loader is known, or none has more than half of the time. */
+bool input_loader_find(
+	const struct analysis *analysis, const struct analysis_worker *worker, struct input_loader *found);
 
 #endif

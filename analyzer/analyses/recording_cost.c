@@ -42,6 +42,10 @@ static void find_step(const struct analysis *analysis, struct recording_cost *co
 
 		calls += (double)(timeline_find(timeline, process, item->end_ns) -
 				  timeline_find(timeline, process, item->begin_ns));
+		for (size_t r = item->first_read; r < item->read_end; r++)
+			calls -=
+				timeline_function(timeline, TIMELINE_CALL(timeline, worker->worker->reads[r]))
+					->is_range;
 	}
 	cost->calls = calls / (double)worker->used_count;
 	step_find(analysis, &step);

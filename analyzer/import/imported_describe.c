@@ -1,5 +1,6 @@
 /* What a device event of an imported trace stands for in our own vocabulary: see imported_build.h. */
 #include "imported_build.h"
+#include "timeline/timeline_range.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -110,7 +111,7 @@ static enum pm_kind event_kind(const struct imported *imported, uint32_t event, 
 	case IMPORTED_SET:
 		return PM_KIND_SET;
 	case IMPORTED_LABELLED:
-		if (imported_is_input(name))
+		if (timeline_is_input_name(name))
 			return PM_KIND_READ;
 		if (imported->events.kind[event] == IMPORTED_MEMORY)
 			return strcasestr(name, "memset") ? PM_KIND_SET : PM_KIND_COPY;

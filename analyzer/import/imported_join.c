@@ -1,6 +1,7 @@
 /* The calls, intervals and input of one worker of an imported trace, as a process of the timeline: see
  * imported_timeline.h. */
 #include "imported_lost.h"
+#include "timeline/timeline_range.h"
 
 #include <limits.h>
 #include <math.h>
@@ -217,7 +218,8 @@ static void list_input(struct imported_build *build)
 		if (spans->kind[i] != IMPORTED_ANNOTATION && spans->kind[i] != IMPORTED_OPERATOR)
 			continue;
 		if (!*answer)
-			*answer = imported_is_input(build->imported->strings.items[spans->name[i]]) ? 2 : 1;
+			*answer = timeline_is_input_name(build->imported->strings.items[spans->name[i]]) ? 2
+													 : 1;
 		if (*answer == 1 || spans->end_ns[i] <= until_ns ||
 			!imported_join_has_thread(build->join, build->worker, spans->thread[i]))
 			continue;

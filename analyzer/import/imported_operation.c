@@ -8,14 +8,6 @@
 
 /* ---- What names mean ---- */
 
-static bool has_one(const char *text, const char *const *words)
-{
-	for (; *words; words++)
-		if (strcasestr(text, *words))
-			return true;
-	return false;
-}
-
 /*
  * Functions of CUDA, HIP and other vendors' runtimes as profilers name them, by words in their names, the
  * first that is in one: the kind, and the role where the hook's table has no such function.
@@ -125,18 +117,6 @@ bool imported_is_pairwise(const char *name)
 	const char *function = imported_collective_name(name);
 
 	return strcmp(function, "ncclSend") == 0 || strcmp(function, "ncclRecv") == 0;
-}
-
-bool imported_is_input(const char *name)
-{
-	static const char *const words[] = {"dataloader", "data_loader", "data-loader", "data loading",
-		"load_batch", "load batch", "get_batch", "data_load", "data-load", "fetch_batch",
-		"next_batch", "dataiter", NULL};
-
-	/* Only the waiting for a batch, not what is done in the loader's name. */
-	if (strcasestr(name, "dataloader"))
-		return strstr(name, "__next__") || !strchr(name, '#');
-	return has_one(name, words);
 }
 
 /* ---- Functions ---- */

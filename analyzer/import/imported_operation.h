@@ -66,7 +66,4 @@ const char *imported_collective_name(const char *name);
 /* Do only two ranks meet at it? */
 bool imported_is_pairwise(const char *name);
 
-/* Is a labelled stretch the program's input? */
-bool imported_is_input(const char *name);
-
 #endif

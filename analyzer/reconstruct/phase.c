@@ -175,7 +175,7 @@ static void add_call(
 }
 
 /* From the end of the input's last read to the first copy of the process: the host prepares and divides the
- * batch. */
+ * batch. What a data loader hands out is prepared. */
 static void add_division(
 	const struct work *work, struct phase_spans *spans, const struct iteration *item, uint32_t level)
 {
@@ -194,6 +194,8 @@ static void add_division(
 	for (size_t i = item->first_read; i < item->read_end; i++) {
 		const struct timeline_call *read = TIMELINE_CALL(timeline, worker->reads[i]);
 
+		if (timeline_function(timeline, read)->is_range)
+			return;
 		if (read->end_ns <= copy_ns && read->end_ns > read_ns)
 			read_ns = read->end_ns;
 	}

@@ -100,17 +100,36 @@ static void add_call(struct worker *worker, uint32_t call)
 	*MEM_PUSH(worker->calls, worker->call_count, worker->call_room) = call;
 }
 
-/* A thread that serves one device reads for it; others read for all. */
+/* Does one thread alone read? */
+static bool is_read_by_one(const struct worker_model *model, const uint32_t *reads, size_t read_count)
+{
+	for (size_t i = 1; i < read_count; i++)
+		if (timeline_call(model->timeline, reads[i]).thread !=
+			timeline_call(model->timeline, reads[0]).thread)
+			return false;
+	return true;
+}
+
+/*
+ * A thread that serves one device reads for it, where others read too; else it reads for all. Of a loader in
+ * a thread that computes nothing is not known whether those that do wait for it.
+ */
 static void give_reads(struct worker_model *model, uint32_t number, const int64_t *threads,
 	const uint32_t *reads, size_t read_count)
 {
+	const bool one = is_read_by_one(model, reads, read_count);
+
 	for (size_t i = 0; i < read_count; i++) {
-		int64_t thread = threads[timeline_call(model->timeline, reads[i]).thread];
+		const struct timeline_call *read = TIMELINE_CALL(model->timeline, reads[i]);
+		int64_t thread = threads[read->thread];
+
+		if (thread == 0 && timeline_function(model->timeline, read)->is_range)
+			continue;
 
 		for (size_t w = model->worker_count; w > 0 && model->workers[w - 1].process == number; w--) {
 			struct worker *worker = &model->workers[w - 1];
 
-			if (thread <= 0 || thread == (int64_t)worker->device + 1)
+			if (one || thread <= 0 || thread == (int64_t)worker->device + 1)
 				*MEM_PUSH(worker->reads, worker->read_count, worker->read_room) = reads[i];
 		}
 	}

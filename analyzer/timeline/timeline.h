@@ -41,6 +41,8 @@ struct timeline_function {
 	struct hook_facts facts;
 	uint32_t label_count;
 	const struct timeline_label *labels;
+	bool is_range; /* no function: ranges of the program's in which it waits for input (timeline_load.c)
+			*/
 };
 
 /* A function with the values that describe the work. Numbers among the values are those of this timeline. */

@@ -141,18 +141,33 @@ static void sort_calls(struct fill *fill)
 	free(now);
 }
 
+/* Those that begin up to then. */
+static void add_loads(
+	struct fill *fill, const struct timeline_call *loads, size_t count, size_t *next, int64_t until_ns)
+{
+	for (; *next < count && loads[*next].begin_ns <= until_ns; (*next)++)
+		add_call(fill, &loads[*next], 0);
+}
+
 static void add_calls(struct fill *fill)
 {
 	struct timeline_merge merge;
+	struct timeline_call *loads;
+	size_t load_count, load = 0;
 
 	fill->ordered = true;
 	fill->low = UINT32_MAX;
 	timeline_merge_begin(&merge, fill->trace, &fill->join->stretches, fill->join->read, fill->process);
+	timeline_range_fill(fill->join);
+	loads = timeline_load_calls(fill->join, &load_count);
 	for (const struct timeline_lane *lane; (lane = timeline_merge_first(&merge));) {
+		add_loads(fill, loads, load_count, &load, lane->begin_ns);
 		add_record(fill, lane);
 		timeline_merge_next(&merge);
 	}
+	add_loads(fill, loads, load_count, &load, INT64_MAX);
 	timeline_merge_end(&merge);
+	free(loads);
 	if (!fill->ordered)
 		sort_calls(fill);
 	timeline_give_addresses(fill->timeline, fill->process, fill->calls);
@@ -396,7 +411,8 @@ void timeline_join_begin(
 			join->call_most = slots;
 	}
 	timeline_replay_init(&join->replays, trace, join->read);
-	join->call_most += join->replays.call_count + timeline_divide_most(trace);
+	join->call_most += join->replays.call_count + timeline_divide_most(trace) +
+			   timeline_load_most(trace, join->read);
 }
 
 void timeline_join_reserve(struct timeline *timeline, struct timeline_join *joins, size_t count)
@@ -430,7 +446,6 @@ void timeline_join_fill(struct timeline *timeline, struct timeline_join *join)
 	add_calls(&fill);
 	add_intervals(&fill);
 	timeline_divide(timeline, join);
-	timeline_range_fill(join);
 	timeline_replay_free(&join->replays);
 	free(fill.correlations);
 	for (uint64_t i = 0; fill.pages && i <= fill.span / PAGE; i++)

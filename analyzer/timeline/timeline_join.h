@@ -30,6 +30,8 @@ struct timeline_join {
 	size_t touch_count, touch_room;
 	struct timeline_range *ranges; /* by thread; `parent` is in the process */
 	size_t range_count, range_room;
+	const uint32_t *load_operations; /* by range name of the trace, of those that are input; 0: it is
+					    none. NULL: none is */
 	struct trace_touch *unpacked; /* those of one call, or NULL */
 };
 
@@ -56,6 +58,12 @@ void timeline_join_describe(struct timeline *timeline, struct timeline_join *joi
  * (timeline_range.c). */
 void timeline_range_describe(struct timeline *timeline, struct timeline_join *join);
 void timeline_range_fill(struct timeline_join *join);
+
+/* Waiting for input (timeline_load.c): how many calls it becomes at most, its functions and operations, and
+ * the calls of the ranges that were read, in order of begin; the caller frees them. */
+uint64_t timeline_load_most(const struct trace *trace, const bool *read);
+void timeline_load_describe(struct timeline *timeline, struct timeline_join *join, uint32_t process);
+struct timeline_call *timeline_load_calls(const struct timeline_join *join, size_t *count);
 
 /* The wall clock minus the monotonic clock, when the trace began. */
 int64_t timeline_wall_offset(const struct trace *trace);

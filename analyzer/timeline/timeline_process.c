@@ -406,10 +406,11 @@ void timeline_join_describe(struct timeline *timeline, struct timeline_join *joi
 	process->first_operation = (uint32_t)timeline->operation_count;
 	bases->graphs = (uint32_t)timeline->graph_count;
 	add_operations(timeline, trace, number, bases);
+	timeline_range_describe(timeline, join);
+	timeline_load_describe(timeline, join, number);
 	process->operation_count = (uint32_t)timeline->operation_count - process->first_operation;
 	add_graphs(timeline, trace, bases);
 	add_places(timeline, trace, bases, process);
-	timeline_range_describe(timeline, join);
 	timeline_add_windows(timeline, trace, &join->stretches, process);
 	add_turns(timeline, trace, process);
 	add_programs(timeline, trace, process);

@@ -45,6 +45,10 @@ uint32_t timeline_range_at(const struct timeline *timeline, const struct timelin
 void timeline_ranges_of(const struct timeline *timeline, const struct timeline_process *process,
 	uint16_t thread, uint32_t *first, uint32_t *end);
 
+/* Does a range with this name last as long as the program waits for a batch of input? As PyTorch's data
+ * loader names its own, and people theirs. */
+bool timeline_is_input_name(const char *name);
+
 /* Whether operators and nodes were recorded all the time from one moment to another. */
 bool timeline_operators_recorded(const struct timeline_process *process, int64_t begin_ns, int64_t end_ns);
 

@@ -46,7 +46,7 @@ static void cut_windows(
 	if (!ring || !ring->first_ticks)
 		return;
 	*gap = (struct timeline_gap){.call_count = ring->dropped_calls,
-		.calls = arena_alloc(&timeline->arena, trace->operation_count, sizeof(*gap->calls)),
+		.calls = arena_alloc(&timeline->arena, process->operation_count, sizeof(*gap->calls)),
 		.begin_ns = trace_ns(trace, trace->ring->whole_ticks),
 		.end_ns = trace_ns(trace, ring->last_ticks),
 		.moving = trace->ring->moving};
@@ -100,22 +100,23 @@ static void add_part(struct timeline *timeline, const struct timeline_window *wi
 		*MEM_PUSH(timeline->windows, timeline->window_count, timeline->window_room) = part;
 }
 
-static void add_gap(struct timeline *timeline, const struct trace *trace,
-	const struct timeline_stretches *stretches, struct timeline_gap *gap)
+static void add_gap(struct timeline *timeline, const struct timeline_stretches *stretches,
+	struct timeline_process *process)
 {
+	struct timeline_gap *gap = &process->gap;
 	struct arena *arena = &timeline->arena;
 	const struct timeline_stretch *first = &stretches->items[0], *last = first + stretches->count - 1;
 
 	*gap = (struct timeline_gap){.unread = true,
 		.pieces = arena_alloc(arena, stretches->count + 1, sizeof(*gap->pieces)),
 		.piece_count = stretches->count + 1,
-		.calls = arena_alloc(arena, trace->operation_count, sizeof(*gap->calls)),
+		.calls = arena_alloc(arena, process->operation_count, sizeof(*gap->calls)),
 		.begin_ns = first->end_ns,
 		.end_ns = last > first ? last->begin_ns : first->end_ns};
 	for (size_t i = 0; i < gap->piece_count; i++) {
 		gap->pieces[i].end_ns =
 			i < stretches->count ? stretches->items[i].begin_ns : TRACE_GREATEST_NS;
-		gap->pieces[i].calls = arena_alloc(arena, trace->operation_count, sizeof(*gap->calls));
+		gap->pieces[i].calls = arena_alloc(arena, process->operation_count, sizeof(*gap->calls));
 	}
 }
 
@@ -135,7 +136,7 @@ static void keep_stretches(struct timeline *timeline, const struct trace *trace,
 		for (size_t i = 0; i < stretches->count; i++)
 			add_part(timeline, &windows[w], &stretches->items[i]);
 	free(windows);
-	add_gap(timeline, trace, stretches, &process->gap);
+	add_gap(timeline, stretches, process);
 }
 
 static void add_timed(struct timeline *timeline, const struct trace *trace, struct timeline_process *process)

@@ -326,15 +326,16 @@ static const struct layer_role *role_of(const struct analysis *analysis, uint32_
 	return &analysis->workers[0].layers.operation_roles[0];
 }
 
-/* `call`: its number in the first step. */
+/* `call`: its number among the launches; the data loader's range is a call as well. */
 static void check_row(const struct analysis *analysis, const char *what, const struct row *row,
 	uint32_t number, uint32_t call)
 {
 	const struct layer_list *layers = &analysis->workers[0].layers;
-	const uint32_t operation = timeline_call(&analysis->timeline, call).operation;
+	const uint32_t place = analysis->workers[0].worker->calls[call];
+	const uint32_t operation = timeline_call(&analysis->timeline, place).operation;
 	const struct layer_role *role =
 		row->what == MOVES
-			? role_of(analysis, call)
+			? role_of(analysis, place)
 			: &layers->operation_roles[operation -
 						   analysis->timeline.processes[0].first_operation];
 	const char *layer =

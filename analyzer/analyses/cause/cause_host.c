@@ -244,11 +244,16 @@ static const char *source_text(struct cause_search *search, double cost_ns)
 	const struct cause_measure *own = search->own, *peer = search->peer;
 	struct arena *arena = &search->list->arena;
 	struct input_file source;
+	struct input_loader loader;
 
-	if (own->io.median - peer->io.median > cost_ns / 2 &&
-		input_file_find(search->analysis, own->worker, arena, &source))
-		return arena_format(
-			arena, "; %.0f%% of the reading is from %s", 100 * source.share, source.name);
+	if (own->io.median - peer->io.median > cost_ns / 2) {
+		if (input_file_find(search->analysis, own->worker, arena, &source))
+			return arena_format(
+				arena, "; %.0f%% of the reading is from %s", 100 * source.share, source.name);
+		if (input_loader_find(search->analysis, own->worker, &loader))
+			return arena_format(arena, "; %.0f%% of the reading is in %s", 100 * loader.share,
+				print_clean(arena, loader.name));
+	}
 	if (!search->own_calls || !is_unseen(search, cost_ns))
 		return "";
 	return arena_format(arena, "; the trace shows no reading in most of it: for %s of it the host is in no call%s",

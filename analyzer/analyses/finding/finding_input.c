@@ -18,20 +18,35 @@ static const char *input_words(struct arena *arena, const double ns[3])
 	return text;
 }
 
-void finding_add_input(struct finding_list *list, const double ns[3], const struct input_file *source)
+/* "; 83% of the reading is from /data/train.bin; 99% of the reading is in enumerate(DataLoader)..." */
+static const char *source_words(
+	struct arena *arena, const struct input_file *source, const struct input_loader *loader)
+{
+	const char *from = "", *in = "";
+
+	if (source)
+		from = arena_format(
+			arena, "; %.0f%% of the reading is from %s", 100 * source->share, source->name);
+	if (loader)
+		in = arena_format(arena, "; %.0f%% of the reading is in %s%s", 100 * loader->share,
+			print_clean(arena, loader->name), loader->works);
+	return arena_format(arena, "%s%s", from, in);
+}
+
+void finding_add_input(struct finding_list *list, const double ns[3], const struct input_file *source,
+	const struct input_loader *loader)
 {
 	double all_ns = ns[0] + ns[1] + ns[2];
+	const bool reads = ns[0] > all_ns / 2;
 
 	if (!isfinite(all_ns))
 		return;
 	finding_add_idle(list, FINDING_INPUT, finding_measured(list), NULL,
 		arena_format(&list->arena, "The GPUs compute nothing meanwhile: %s%s",
 			input_words(&list->arena, ns),
-			source && ns[0] > all_ns / 2
-				? arena_format(&list->arena, "; %.0f%% of the reading is from %s",
-					  100 * source->share, source->name)
-				: ""),
+			reads ? source_words(&list->arena, source, loader) : ""),
 		ns[2] > all_ns / 2 ? "copy the next batch on a stream of its own while this one is computed"
+		: reads && loader  ? loader->advice
 				   : NULL,
 		all_ns);
 }
@@ -99,6 +114,7 @@ void finding_input(struct finding_list *list)
 	double least_ns[3] = {INFINITY, 0, 0};
 	const struct analysis_worker *worker = NULL;
 	struct input_file source;
+	struct input_loader loader;
 
 	for (size_t w = 0; w < list->analysis->worker_count; w++) {
 		const double ns[3] = {finding_phase(list, w, PHASE_IO), finding_phase(list, w, PHASE_MD),
@@ -119,5 +135,6 @@ void finding_input(struct finding_list *list)
 	}
 	if (worker)
 		finding_add_input(list, least_ns,
-			input_file_find(list->analysis, worker, &list->arena, &source) ? &source : NULL);
+			input_file_find(list->analysis, worker, &list->arena, &source) ? &source : NULL,
+			input_loader_find(list->analysis, worker, &loader) ? &loader : NULL);
 }

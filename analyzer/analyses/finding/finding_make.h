@@ -28,8 +28,9 @@ void finding_add_idle(struct finding_list *list, enum finding_kind kind, enum fi
 	const char *title, const char *text, const char *advice, double gain_ns);
 
 /* Of the rank with the least: the time in which it reads input, splits and copies it. `source`: where most of
- * it is read, or NULL. */
-void finding_add_input(struct finding_list *list, const double ns[3], const struct input_file *source);
+ * it is read, `loader`: what most of the reading is in; NULL: not known. */
+void finding_add_input(struct finding_list *list, const double ns[3], const struct input_file *source,
+	const struct input_loader *loader);
 
 /* A worker's communication in a typical iteration: all of it, what of it waits for the last rank, what nothing
  * hides, and what of that can be moving. */

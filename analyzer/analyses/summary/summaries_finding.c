@@ -152,7 +152,7 @@ static void add_input(const struct summaries *job, struct finding_list *list)
 		if (ns[0] + ns[1] + ns[2] < least[0] + least[1] + least[2])
 			memcpy(least, ns, sizeof(least));
 	}
-	finding_add_input(list, least, NULL);
+	finding_add_input(list, least, NULL, NULL);
 }
 
 static void add_idle(struct summaries *job, struct finding_list *list)
