@@ -1,6 +1,7 @@
-"""Small programs whose trouble is known, by name: copies, item, rollout. conclusions.sh holds what a report says of each; the lines that
+"""Small programs whose trouble is known, by name: copies, item, rollout, loader, workers. conclusions.sh holds what a report says of each; the lines that
 cause something have a comment that begins with "HERE"."""
 import sys
+import time
 
 import torch
 from torch import nn
@@ -46,6 +47,32 @@ def rollout(net, optimizer):
         samples = collect_samples(32)
         for _ in range(8):
             train(net, optimizer, samples[:128])
+
+
+class Slow(torch.utils.data.Dataset):
+    """Each sample takes 2 ms, which is not computing."""
+    def __len__(self):
+        return 160
+
+    def __getitem__(self, number):
+        time.sleep(0.002)
+        return torch.full((512,), float(number))
+
+
+def loader(net, optimizer, workers=0):
+    """Each step waits for its batch; prints how long on average, by the program's own clock, but for the first one."""
+    batches, waits = iter(torch.utils.data.DataLoader(Slow(), 8, num_workers=workers)), []
+    for _ in range(20):
+        begin = time.perf_counter()
+        batch = next(batches)
+        waits.append(time.perf_counter() - begin)
+        train(net, optimizer, batch.to("cuda"))
+    print("waited ms", 1000 * sum(waits[1:]) / len(waits[1:]))
+
+
+def workers(net, optimizer):
+    """The same with a worker process."""
+    loader(net, optimizer, 1)
 
 
 if __name__ == "__main__":

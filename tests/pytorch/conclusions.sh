@@ -5,8 +5,8 @@ set -eu
 export PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1
 . "$SOURCE/tests/pytorch/find_torch.sh"
 bad=0
-for name in copies item rollout; do
-	case $name in copies) scale=1 ;; item) scale=10 ;; *) scale=200 ;; esac
+for name in copies item rollout loader workers; do
+	case $name in copies | loader | workers) scale=1 ;; item) scale=10 ;; *) scale=200 ;; esac
 	SOFTGPU_TIME_SCALE=$scale "$BUILD/bin/pmrun" -q -o run.$name --softgpu=$GPU -- "$PYTHON" "$SOURCE/tests/pytorch/conclusions.py" $name >out 2>&1 || { cat out && exit 1; }
 	"$BUILD/bin/pmanalyze" report run.$name >report
 	"$BUILD/bin/pmanalyze" report --json run.$name >report.json
@@ -32,10 +32,19 @@ for name in copies item rollout; do
 	    if at not in (place or ""):
 	        wrong.append(f"cudaStreamSynchronize is called from {place}")
 	    wrong += [finding["text"] for finding in found if finding["subject"] == "cudaStreamSynchronize" and at not in finding["text"]]
-	else:
+	elif name == "rollout":
 	    one("evaluation", "Rollouts take", "likely")
+	else:
+	    iterator, remedy = {"loader": ("_SingleProcessDataLoaderIter", "num_workers"), "workers": ("_MultiProcessingDataLoaderIter", "prefetch_factor")}[name]
+	    one("input", iterator, "strong")
+	    if found[0]["kind"] != "input" or remedy not in found[0]["advice"]:
+	        wrong.append(f"the first finding is {found[0]['kind']}: try {found[0]['advice']}")
+	    waited = float(re.search("waited ms (.*)", open("out").read())[1])
+	    input_ms = next(row["busy_ns"] for row in report["phases"] if row["phase"] == "io") / 1e6
+	    if abs(input_ms / waited - 1) > 0.1:
+	        wrong.append(f"input {input_ms:.3f} ms a step, by the program's clock {waited:.3f}")
 	never = {"copies": ["make (", "Straggler"], "item": ["make (", "Input: ", "cudaMemcpyAsync"], "rollout": ["Evaluation takes", "evaluate less often", "make ("]}
-	wrong += [f"\"{words}\" is said" for words in never[name] for finding in found
+	wrong += [f"\"{words}\" is said" for words in never.get(name, ["make ("]) for finding in found
 	          if words in " ".join((finding["title"], finding["text"], finding["advice"]))]
 	if name == "rollout" and "evaluation" in text.lower():
 	    wrong.append("there is an evaluation")
