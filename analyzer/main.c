@@ -12,10 +12,10 @@ static const struct program program = {
 		 "\n"
 		 "usage: pmanalyze COMMAND [OPTION]... RUN...\n"
 		 "\n"
-		 "A RUN is a folder with the *.pmtrace files that libpmhook.so wrote, one per\n"
-		 "process, or the files themselves. Traces of other profilers are read too:\n"
-		 "Kineto (PyTorch) and other Chrome-trace JSON, JAX's profiler, Ascend's,\n"
-		 "rocprofv3's databases, pipeline data of AMD's Primus, and Nsight Systems'\n"
+		 "A RUN is a folder with the *.pmtrace files that libpmhook.so wrote, one per "
+		 "process, or the files themselves. Traces of other profilers are read too: "
+		 "Kineto (PyTorch) and other Chrome-trace JSON, JAX's profiler, Ascend's, "
+		 "rocprofv3's databases, pipeline data of AMD's Primus, and Nsight Systems' "
 		 "SQLite exports.\n"
 		 "\n",
 	.version = PM_PROJECT_VERSION,

@@ -11,7 +11,7 @@ static const struct program program = {
 		 "\n"
 		 "usage: pmfit COMMAND [OPTION]... TABLE.csv\n"
 		 "\n"
-		 "The TABLE has a row per measured run: hyperparameters, number of GPUs, time. The\n"
+		 "The TABLE has a row per measured run: hyperparameters, number of GPUs, time. The "
 		 "model is t = (sum a*I^p + categorical) * product E^q + C.\n"
 		 "\n",
 	.version = PM_PROJECT_VERSION,

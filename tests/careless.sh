@@ -136,6 +136,19 @@ print(*(f"not ok: {sys.argv[1]}: wider than 60: {line}" for line in wide), sep="
 sys.exit(bool(wide))' "$command" || bad=1
 done
 
+# so does help, but for a word that is longer, in the signs of the locale
+for program in pmrun pmanalyze pmfit; do
+	commands=$("$program" --help | sed -n '/COMMAND --help/q; s/^  \([a-z]*\)  *[a-z].*/\1/p')
+	for command in "" $commands; do
+		# shellcheck disable=SC2086
+		python3 "$SOURCE/tests/on_terminal.py" 40 $program $command --help | tr -d '\r' >narrow
+		awk 'length($0) > 40 && !/^ *[^ ]*$/' narrow | grep . && complain "$program $command --help: wider than 40"
+		if grep -q '[^ -~]' narrow; then complain "$program $command --help: not ASCII in the locale C"; fi
+		[ "$program" != pmrun ] || break
+	done
+	[ "$program" = pmrun ] || [ "$(echo "$commands" | wc -w)" -ge 15 ] || complain "$program: commands $commands"
+done
+
 # a wide one is used, and signs are those that the locale has; what is for programs is UTF-8 everywhere
 python3 "$SOURCE/tests/on_terminal.py" 200 pmanalyze report run 2>/dev/null | grep -q '^.\{150,\}' || complain "200 columns are not used"
 for locale in C:2x C.UTF-8:2×; do

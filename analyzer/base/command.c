@@ -20,29 +20,41 @@
 #include <unistd.h>
 
 #define WIDEST 80 /* of a help's lines */
+#define INDENT 2
 
 static const char *program_name;
 
+/* Help is for people: its signs are those of their locale, its lines as long as their terminal's, WIDEST at
+ * most. */
+static int begin_help(FILE *out)
+{
+	const int width = pm_terminal_width(out);
+
+	pm_terminal_spell_signs();
+	return width < WIDEST ? width : WIDEST;
+}
+
 static void print_help(const struct program *program, FILE *out)
 {
-	int width = 0;
+	const int width = begin_help(out);
+	char forms[256];
+	int column = INDENT;
 
-	for (size_t i = 0; i < program->command_count; i++) {
-		const int length = (int)strlen(program->commands[i]->name);
-
-		width = length > width ? length : width;
-	}
-	fputs(program->about, out);
 	for (size_t i = 0; i < program->command_count; i++)
-		fprintf(out, "  %-*s %s\n", width, program->commands[i]->name, program->commands[i]->summary);
-	fprintf(out,
+		column = help_column(column, INDENT, (int)strlen(program->commands[i]->name));
+	help_text(program->about, width, out);
+	for (size_t i = 0; i < program->command_count; i++)
+		help_item(program->commands[i]->name, program->commands[i]->summary, INDENT, column, width,
+			out);
+	snprintf(forms, sizeof(forms),
 		"\n"
-		"  %s COMMAND --help   options and output of a command\n"
-		"  %s --version        the version\n",
+		"  %s COMMAND --help\toptions and output of a command\n"
+		"  %s --version\tthe version\n\n",
 		program->name, program->name);
-	fputs("\n" PM_LIMIT_HELP "\n"
-	      "Exit status: 0 success, 1 failure, 2 usage error.\n",
-		out);
+	help_text(forms, width, out);
+	help_text(PM_LIMIT_HELP "\n"
+				"Exit status: 0 success, 1 failure, 2 usage error.\n",
+		width, out);
 }
 
 void cmd_usage(const struct command *command, const char *format, ...)
@@ -67,14 +79,17 @@ const char *command_option_name(const struct command *command, int key)
 }
 
 /* The usage of a text whose lines each are a form. */
-static void print_usage(const struct command *command)
+static void print_usage(const struct command *command, int width)
 {
 	const char *before = "usage:";
+	char line[256];
 
 	for (const char *form = command->usage; *form; form += *form == '\n') {
 		const int length = (int)strcspn(form, "\n");
 
-		printf("%-6s %s %s %.*s\n", before, program_name, command->name, length, form);
+		snprintf(line, sizeof(line), "%-6s %s %s %.*s\n", before, program_name, command->name, length,
+			form);
+		help_text(line, width, stdout);
 		before = "";
 		form += length;
 	}
@@ -82,12 +97,12 @@ static void print_usage(const struct command *command)
 
 static void print_command_help(const struct command *command)
 {
-	const int terminal = pm_terminal_width(stdout), width = terminal < WIDEST ? terminal : WIDEST;
+	const int width = begin_help(stdout);
 	char title[256];
 
 	snprintf(title, sizeof(title), "%s %s - %s\n\n", program_name, command->name, command->summary);
 	help_text(title, width, stdout);
-	print_usage(command);
+	print_usage(command, width);
 	putchar('\n');
 	if (command->about) {
 		help_text(command->about, width, stdout);

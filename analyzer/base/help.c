@@ -5,6 +5,8 @@
 
 #define GAP 2
 #define LONGEST_TERM 26 /* a longer one has a line of its own */
+#define LEAST_TEXT 24   /* columns, beside terms */
+#define BELOW 8         /* the indent of a text below its term */
 
 /* Words from a column on, further lines from an indent on. Ends the line. */
 static void fill(const char *text, size_t length, int column, int indent, int width, FILE *out)
@@ -43,6 +45,12 @@ int help_column(int column, int indent, int length)
 	return length <= LONGEST_TERM && wanted > column ? wanted : column;
 }
 
+/* Where a terminal is too narrow for a column of texts, they begin below their terms. */
+static int column_in(int width, int column, int indent)
+{
+	return width - column < LEAST_TEXT && column > indent + BELOW ? indent + BELOW : column;
+}
+
 static void print_item(const char *term, int term_length, const char *text, size_t text_length, int indent,
 	int column, int width, FILE *out)
 {
@@ -58,6 +66,7 @@ void help_item(const char *term, const char *text, int indent, int column, int w
 {
 	size_t length = strcspn(text, "\n");
 
+	column = column_in(width, column, indent);
 	print_item(term, (int)strlen(term), text, length, indent, column, width, out);
 	for (text += length; *text == '\n'; text += length) {
 		length = strcspn(++text, "\n");
@@ -99,7 +108,8 @@ void help_text(const char *text, int width, FILE *out)
 			column = column_of(text);
 		if (tab) {
 			print_item(text + indent, (int)(tab - text) - indent, tab + 1,
-				(size_t)(text + length - tab - 1), indent, column, width, out);
+				(size_t)(text + length - tab - 1), indent, column_in(width, column, indent),
+				width, out);
 		} else {
 			fprintf(out, "%*s", indent, "");
 			fill(text + indent, (size_t)(length - indent), indent, indent, width, out);

@@ -22,17 +22,17 @@ enum pm_limit_kind {
 	PM_LIMIT_KINDS,
 };
 
-/* For the help of the programs. */
+/* For the help of the programs, as help.h has it. */
 #define PM_LIMIT_HELP \
 	"LIMITS\n" \
-	"  Reading input is limited; where a limit is exceeded, the message names the\n" \
-	"  limit and the place. Environment variables change the limits (0: no limit):\n" \
-	"  PM_READ_SECONDS     of CPU time per file (8, or 0.8 per MiB of it)\n" \
-	"  PM_READ_MEGABYTES   of memory (448, and 48 per MiB of input)\n" \
-	"  PM_READ_RATIO       of a gzip file's decompressed to its compressed size (100)\n" \
-	"  PM_READ_DEPTH       nesting of JSON values (200; JSON models at most 1000)\n" \
-	"  PM_READ_COLUMNS     columns of a table (4096)\n" \
-	"  PM_READ_RANKS       ranks of a job (1000000)\n"
+	"  Reading input is limited; where a limit is exceeded, the message names the " \
+	"limit and the place. Environment variables change the limits (0: no limit):\n" \
+	"  PM_READ_SECONDS\tof CPU time per file (8, or 0.8 per MiB of it)\n" \
+	"  PM_READ_MEGABYTES\tof memory (448, and 48 per MiB of input)\n" \
+	"  PM_READ_RATIO\tof a gzip file's decompressed to its compressed size (100)\n" \
+	"  PM_READ_DEPTH\tnesting of JSON values (200; JSON models at most 1000)\n" \
+	"  PM_READ_COLUMNS\tcolumns of a table (4096)\n" \
+	"  PM_READ_RANKS\tranks of a job (1000000)\n"
 
 /* NULL, or a sentence about a variable whose value is no number of 0 or more. */
 const char *pm_limit_check(void);

@@ -121,6 +121,7 @@ const struct command cmd_dump = {
 	.after = "Flags of a record: g inside a communication group, c captured into a graph, a an "
 		 "activity: one kernel, copy or set of its call, l left without returning (by an "
 		 "exception, longjmp or the end of its thread): its duration is unknown.\n"
+		 "\n"
 		 "Exit status: 0 success, 1 a file is unreadable, 2 usage error.\n",
 	.run = run_dump,
 };

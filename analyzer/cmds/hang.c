@@ -405,7 +405,7 @@ const struct command cmd_hang = {
 	.usage = "[OPTION]... RUN...",
 	.about =
 		"Reads the traces of a job that runs, hangs or was killed, from the files alone, "
-		"and names the rank that the others wait for and what it is at: not begun, ended, killed, "
+		"and names the rank that the others wait for and what it is doing: not begun, ended, killed, "
 		"stopped, held by a debugger, in a call, outside of calls (in the program, its interpreter, or "
 		"input), waiting for its device, in another collective than the others or with "
 		"other arguments, with communicators in another order, with a send or receive "

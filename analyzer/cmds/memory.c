@@ -166,7 +166,7 @@ static const struct option_row rows[] = {
 
 const struct command cmd_memory = {
 	.name = "memory",
-	.summary = "what the most memory was allocated for, by PyTorch's memory snapshots",
+	.summary = "what took the most memory, by PyTorch's memory snapshots",
 	.usage = "[OPTION]... SNAPSHOT...",
 	.about =
 		"Reads snapshots of PyTorch's allocator, pickles or JSON, as torch.cuda.memory._dump_snapshot(FILE) "

@@ -181,7 +181,7 @@ const struct command cmd_report = {
 		"  Where the trace has it: the recorded windows of the run (nothing is measured "
 		"between them, and no iteration spans a gap); the overhead of the hook as a "
 		"share of a step and per call: an estimate from a sample of the calls, or, with "
-		"PMHOOK_COST=measure, by stretches with recording and without that took turns; the file input of worker processes, "
+		"PMHOOK_COST=measure, by alternating stretches with and without recording; the file input of worker processes, "
 		"which make no device call and leave no trace.\n"
 		"\n"
 		"SUMMARIES\n"

@@ -208,7 +208,7 @@ const struct command cmd_advise = {
 	.usage = "[OPTION]... RUN...",
 	.about =
 		"RUN is a run on one GPU, recorded by pmrun or PyTorch's profiler (record_shapes=True); or on several with "
-		"data parallelism, of which one is taken to do the same without what is exposed of the exchange. Its layers and its iteration ('pmanalyze "
+		"data parallelism, one of which is assumed to take the same time alone, less the exposed part of the exchange. Its layers and its iteration ('pmanalyze "
 		"layers', 'report' and 'export --observations', which are started) are what one GPU does; "
 		"the cluster's file has the links ('pmfit strategy --help'). Predicts an iteration on 1 to 64 GPUs, each "
 		"with the run's batch (the whole batch grows; --whole-batch divides one among them), for every strategy, and says what to take:\n"
@@ -221,13 +221,11 @@ const struct command cmd_advise = {
 		"\n"
 		"Further runs on one GPU with other batches tell what micro-batches take. Runs on several "
 		"GPUs with data parallelism and the first run's batch on each are shown beside the "
-		"prediction; on numbers of GPUs nearby, data parallelism is taken to be as far from it. What stragglers and slow "
+		"prediction; for nearby numbers of GPUs, data parallelism is assumed to deviate from the prediction as much. What stragglers and slow "
 		"links cost there ('pmanalyze report') is said first, and taken out; 'delayed' is a step with them.\n"
 		"\n"
 		"What a GPU does outside of its layers (input, copies, launches, waiting) is taken to stay as it "
-		"is; where it is a quarter of the iteration or more, pipelines are shown as untried. A strategy that exceeds a GPU's memory is left out; 1f1b, tensor parallelism and ZeRO's stages of other than PyTorch's programs, "
-		"against which no run was held, are shown as untried and not recommended. What is predicted nearer to the "
-		"recommended strategy than such predictions missed modelled runs is called a tie (tied in CSV and JSON). "
+		"is; where it is a quarter of the iteration or more, pipelines are shown as untried. A strategy that exceeds a GPU's memory is left out; 1f1b, tensor parallelism and, of other than PyTorch's programs, ZeRO's stages were not validated against a run: they are shown as untried and not recommended. A strategy that is nearer to the recommended one than the error of such predictions in modelled runs is called a tie (tied in CSV and JSON). "
 		"Ranges hold if the links are as the file has them.\n",
 	.options = OPTION_TABLES(rows),
 	.after = "Example:\n"

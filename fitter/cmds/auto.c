@@ -329,7 +329,7 @@ const struct command cmd_auto = {
 	.summary = "which model for a table, and what to believe of it",
 	.usage = "[OPTION]... TABLE.csv",
 	.about = "Identifies what the columns are (time, batch, GPUs, nodes, level; settings; results; "
-		 "labels), says what it took for what, and fits what they allow: a model of the training "
+		 "labels), says so, and fits what they allow: a model of the training "
 		 "step ('pmfit step') where nothing but batch, GPUs, nodes and the level varies, else a "
 		 "formula ('pmfit search'). Then says in five sentences which questions it answers, how "
 		 "well, and why. 'pmfit predict' and 'pmfit guide' do the same where they are given a "

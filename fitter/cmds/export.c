@@ -179,7 +179,7 @@ const struct command cmd_export = {
 		"does not answer is a ValueError in Python, NAN in C and an error in a sheet.\n",
 	.options = OPTION_TABLES(rows),
 	.after = "Examples:\n"
-		 "  pmfit export --python -o lenet.py lenet.json && python3 lenet.py batch=64 gpus=4\n"
+		 "  pmfit export --python -o lenet.py lenet.json && python3 lenet.py batch=64\n"
 		 "  pmfit export --c lenet.json >lenet.c && cc -DPMFIT_MAIN -o lenet lenet.c -lm\n"
 		 "  pmfit export --excel --level V100 -o steps.csv steps.json\n"
 		 "\n"

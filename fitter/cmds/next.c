@@ -309,13 +309,11 @@ const struct command cmd_next = {
 	.usage = "[OPTION]... RUNS.csv|MODEL.json",
 	.about =
 		"Names the configurations of a training step whose measurement would narrow the answer to a question most. "
-		"Each candidate is supposed to take what is predicted for it; the model of 'pmfit step' is fitted again with "
-		"that row, and the one counts with which the intervals of the question are narrowest; then the next beside it. "
+		"Each candidate is assumed to take its predicted time, and the model of 'pmfit step' is fitted again with that row: the candidate that makes the intervals of the question narrowest is named, then the next one, given the first. "
 		"RUNS are measured steps, MODEL is a file written by 'pmfit step -o'.\n",
 	.options = OPTION_TABLES(rows, step_options_rows),
 	.after =
-		"Takes a fit for each candidate and choice. Models of 'pmfit fit' and 'search' have no such advice: their "
-		"intervals do not depend on where was measured.\n"
+		"Each candidate takes a fit, for each that is named. Models of 'pmfit fit' and 'search' have no such advice: their intervals do not depend on which configurations were measured.\n"
 		"\n"
 		"Examples:\n"
 		"  pmfit next --time step_time,s runs.csv\n"

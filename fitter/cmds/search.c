@@ -223,7 +223,7 @@ static const struct option_row rows[] = {
 
 const struct command cmd_search = {
 	.name = "search",
-	.summary = "find the expression that predicts best: roles, interactions, structure",
+	.summary = "the expression that predicts best: roles, interactions, structure",
 	.usage = "[OPTION]... TABLE.csv",
 	.about = "The other commands fit one fixed form, with column roles from the description. This one "
 		 "searches for the form: which columns matter, whether each adds or multiplies, and where "

@@ -355,25 +355,22 @@ static const struct option_row rows[] = {
 
 const struct command cmd_step = {
 	.name = "step",
-	.summary = "time of a training step over batch, GPUs and nodes, also beyond the data",
+	.summary = "a step's time over batch, GPUs and nodes, also beyond the data",
 	.usage = "[OPTION]... TABLE.csv",
-	.about = "For configurations that nobody measured: more GPUs, more nodes, larger batches. With m "
-		 "samples on each of k GPUs on n nodes:\n"
-		 "\n"
-		 "  T = (Tc^g + Ts^g)^(1/g)        g = 1: one after the other, more: overlapped\n"
-		 "  Tc = a + b m + c m log2 k      compute\n"
-		 "  Ts = d0 + d1 log2 k            exchange of gradients on one node; on several\n"
-		 "     = e0 + e1 X + e2 Y          X, Y: log2 k, log2 n, 1/n, k/n; or linear in k\n"
-		 "\n"
-		 "Coefficients are at least 0, in the time's unit. Several such forms and a constant, "
-		 "each with a Gaussian process for what it leaves over, are asked for configurations that "
-		 "were kept from them, inside the data and beyond: their weights, and the widths of "
-		 "intervals, are those of the region in which a question lies. Printed are the "
-		 "coefficients of one form (that nearest to the table) with their range over five refits "
-		 "without a fifth of the configurations; predictions are those of all.\n"
-		 "\n"
-		 "Where the table has the exposed communication ('pmanalyze export --observations' writes "
-		 "it), compute is also fitted to the rest of the step.\n",
+	.about =
+		"For configurations that nobody measured: more GPUs, more nodes, larger batches. With m "
+		"samples on each of k GPUs on n nodes:\n"
+		"\n"
+		"  T = (Tc^g + Ts^g)^(1/g)        g = 1: one after the other, more: overlapped\n"
+		"  Tc = a + b m + c m log2 k      compute\n"
+		"  Ts = d0 + d1 log2 k            exchange of gradients on one node; on several\n"
+		"     = e0 + e1 X + e2 Y          X, Y: log2 k, log2 n, 1/n, k/n; or linear in k\n"
+		"\n"
+		"Coefficients are at least 0, in the time's unit. Several such forms and a constant, "
+		"each with a Gaussian process for its residuals, predict configurations that were held out, inside the data and beyond: their errors there give the weights of the forms, and the widths of intervals, for each of these regions. Printed are the coefficients of the form nearest to the table, with their range over five refits, each without a fifth of the configurations; predictions weight all forms.\n"
+		"\n"
+		"Where the table has the exposed communication ('pmanalyze export --observations' writes "
+		"it), compute is also fitted to the rest of the step.\n",
 	.options = OPTION_TABLES(step_options_rows, rows),
 	.after = "Examples:\n"
 		 "  pmfit step -o model.json runs.csv && pmfit predict model.json planned.csv\n"

@@ -363,7 +363,7 @@ static const struct option_row rows[] = {
 
 const struct command cmd_strategy = {
 	.name = "strategy",
-	.summary = "predict data, model and pipeline parallelism from one-GPU measurements",
+	.summary = "data, model and pipeline parallelism from one-GPU measurements",
 	.usage = "[OPTION]... --cluster FILE LAYERS.json...",
 	.about =
 		"LAYERS is the output of 'pmanalyze layers --json' for a run on one GPU. Pass runs with "
@@ -418,8 +418,7 @@ const struct command cmd_strategy = {
 		"after additions only. With chunks a worker has every so many-th stage. PipeDream and layerwise compute gradients from older weights and "
 		"are recommended separately.\n"
 		"\n"
-		"miss is by how much 19 of 20 predictions of a strategy were off what modelled runs took. "
-		"Strategies whose times are nearer than that are a tie: the text names them, JSON has them as "
+		"miss is the error that 19 of 20 predictions of a strategy stayed within, against modelled runs. Strategies whose times differ by less are a tie: the text names them, JSON has them as "
 		"tied and tied_any (the latter also with gradients of older weights), and may_be_quickest is "
 		"1 for what may be the quickest of all.\n"
 		"\n"

@@ -21,8 +21,8 @@
 		"full: write a trace; ring: one of constant size, for runs of any length; count: count calls only; " \
 		"off: pass calls through") \
 	X(ring_mb, "PMHOOK_RING_MB", NUMBER, "64", "MB", \
-		"in mode ring, room for records, 1 to 1024: the first quarter of them stays, of the others the last " \
-		"ones, and statistics of those between") \
+		"in mode ring, room for records, 1 to 1024: the first quarter keeps the start of the run, the rest the " \
+		"latest records; of those between there are statistics") \
 	X(device, "PMHOOK_DEVICE", WORDS, "auto", "auto|cupti|events|none", \
 		"device time per kernel (CUPTI), per call (CUDA events) or none; auto: CUPTI if available, else events, " \
 		"and not all the time (PMHOOK_DEVICE_SHARE)") \
@@ -36,8 +36,8 @@
 		"how a kernel of CUPTI's finds its call: callback: CUPTI calls the hook at each launch; external: CUPTI records " \
 		"each launch (for comparison)") \
 	X(cost, "PMHOOK_COST", WORDS, "estimate", "estimate|measure", \
-		"what the recording costs: estimate: from a sample of calls; measure: for some ten seconds stretches with " \
-		"recording and without take turns, and nothing is recorded in the latter") \
+		"what the recording costs: estimate: from a sample of calls; measure: for some ten seconds " \
+		"alternate stretches with and without recording; the latter are missing in the trace") \
 	X(window, "PMHOOK_WINDOW", WINDOW, "all", "all|A-B|profiler|signal:NAME", \
 		"recording window: all; iterations A to B, counted from 1 by call repetition (A of about 10 or more: the " \
 		"first iterations establish the pattern); between the program's profiler start and stop; from a signal " \

@@ -4,9 +4,11 @@
  * of them slow in one layer.
  */
 #include "pmrun.h"
+#include "base/help.h"
 
 #include <err.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,15 +59,31 @@ void pmrun_demo_prepare(struct pmrun_options *o)
 	setenv("SOFTGPU_TIME_SCALE", "50", 1);
 }
 
+/* Prose, filled as help is. */
+static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void say(const char *format, ...)
+{
+	va_list list;
+	char *text;
+
+	va_start(list, format);
+	if (vasprintf(&text, format, list) < 0)
+		errx(125, "out of memory");
+	va_end(list);
+	help_text(text, pmrun_help_width(), stdout);
+	free(text);
+}
+
 void pmrun_demo_begin(const struct pmrun_options *o)
 {
 	char folder[PMRUN_QUOTED];
 
 	pmrun_quote(o->output, folder);
-	printf("LeNet-5, data parallel on 4 modelled V100s (times 50x a V100's). Rank 2 is made slow in one layer,\n"
-	       "conv2, by 3x; the profiler is not told. Modelled GPUs compute nothing: the loss stays 0.\n\n"
-	       "$ SOFTGPU_TIME_SCALE=50 SOFTGPU_DISTURB=\"" SLOWED "\" \\\n"
-	       "    pmrun -n 4 -o %s --softgpu=v100 -- train_cnn --synthetic --batch 1024 --iterations 24 --print 0\n",
+	say("LeNet-5, data parallel on 4 modelled V100s, each 50 times slower than a V100. Rank 2 is made slow in "
+	    "one layer, conv2, by 3x; the profiler is not told. Modelled GPUs compute nothing: the loss stays 0.\n\n");
+	printf("$ SOFTGPU_TIME_SCALE=50 SOFTGPU_DISTURB=\"" SLOWED "\" \\\n"
+	       "    pmrun -n 4 -o %s --softgpu=v100 -- \\\n"
+	       "    train_cnn --synthetic --batch 1024 --iterations 24 --print 0\n",
 		folder);
 	fflush(stdout);
 }
@@ -100,8 +118,9 @@ static void say_where(const char *page)
 	char host[HOST_NAME_MAX + 1] = "HOST", *full = realpath(page, NULL);
 
 	gethostname(host, HOST_NAME_MAX);
-	printf("The page is one file: file://%s\n"
-	       "Open it in a browser; if this machine has none, copy it to one that has: scp %s:%s .\n",
+	say("The page is one file: file://%s\n"
+	    "Open it in a browser; if this machine has none, copy it to one that has:\n"
+	    "  scp %s:%s .\n",
 		full ? full : page, host, full ? full : page);
 	free(full);
 }
@@ -118,13 +137,13 @@ void pmrun_demo_end(const struct pmrun_options *o)
 	run((char *[]){"pmanalyze", "balance", o->output, NULL});
 	printf("\n$ pmanalyze html -o %s %s\n", quoted, folder);
 	run((char *[]){"pmanalyze", "html", "-o", page, o->output, NULL});
-	printf("\nWhat it means: in a synchronous step the other ranks wait for the slowest, so a layer that is slow on\n"
-	       "one rank is paid on all. The first finding names rank and layer, and bounds what its cure can gain.\n"
-	       "\n"
-	       "What to try next:\n"
-	       "  pmanalyze report %s      where each step's time goes\n"
-	       "  pmanalyze whatif %s      what a faster layer, link or rank would bring\n"
-	       "  pmrun -o myrun python train.py      your own program, on your GPUs\n",
+	say("\nWhat it means: in a synchronous step the other ranks wait for the slowest, so a layer that is slow on "
+	    "one rank costs all of them its time. The first finding names rank and layer, and bounds what its cure can gain.\n"
+	    "\n"
+	    "What to try next:\n"
+	    "  pmanalyze report %s\twhere each step's time goes\n"
+	    "  pmanalyze whatif %s\twhat a faster layer, link or rank would bring\n"
+	    "  pmrun python train.py\tyour own program, on your GPUs\n\n",
 		folder, folder);
 	if (!o->demo_html || !open_in_browser(page))
 		say_where(page);

@@ -97,7 +97,7 @@ static const char after[] =
 	"  pmrun -n 64 --softgpu=a100 -- ./train   64 ranks in modelled time\n"
 	"  srun pmrun -o traces ./train            ranks started by a launcher\n";
 
-static int help_width(void)
+int pmrun_help_width(void)
 {
 	struct winsize size;
 
@@ -108,7 +108,7 @@ static int help_width(void)
 
 static void print_help(void)
 {
-	const int width = help_width();
+	const int width = pmrun_help_width();
 	int column = INDENT;
 
 	help_text(about, width, stdout);

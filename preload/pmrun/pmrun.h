@@ -99,6 +99,9 @@ void pmrun_hang_report(const struct pmrun_options *options);
 /* Ends a look that is under way; the report of the one before stays. */
 void pmrun_hang_end(const struct pmrun_options *options);
 
+/* Columns of what pmrun says to people: the terminal's, 80 at most. */
+int pmrun_help_width(void);
+
 /* `pmrun demo`: fills in the options and the environment, prints what is about to be done, and, after the
  * run, what came of it. */
 void pmrun_demo_prepare(struct pmrun_options *options);

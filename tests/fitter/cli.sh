@@ -197,7 +197,7 @@ expect 2 'monotone size: expected a column and + or -' pmfit search -q -d column
 expect 2 'no such numeric column' pmfit search -q -d columns.txt --monotone kind+ table.csv
 expect 2 "unknown option '--lambda'" pmfit search -d columns.txt --lambda 1 table.csv
 expect 1 'version 2: expected 1 to 1' sh -c "sed 's/\"version\":.*1,/\"version\": 2,/' formula.json >later.json; pmfit predict later.json table.csv"
-expect 0 'pmfit search - find the expression' pmfit search --help
+expect 0 'pmfit search - the expression' pmfit search --help
 
 # wrong usage is 2, bad data 1, and each says what
 expect 2 "unknown command 'fitt' (did you mean 'fit'?)" pmfit fitt
