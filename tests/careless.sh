@@ -16,6 +16,13 @@ printf 'x,y\n1,2\n2,4\n3,6\n4,8\n' >table.csv
 printf 'x,y\n1,2\n2\n' >short.csv
 printf 'x,y\na,b\nc,d\n' >words.csv
 echo '{' >broken.json
+awk 'BEGIN { print "x,y"; for (i = 1; i <= 30; i++) print i "," 3 * i + i % 4 }' >errors.csv
+awk 'BEGIN { print "batch,gpus,time_ms"; for (b = 8; b <= 128; b *= 2) for (g = 1; g <= 8; g *= 2) print b "," g "," 3 + 0.2 * b + 2 * g }' >steps.csv
+# files of other versions
+{ pmfit fit -q --time y --intrinsic x --seeds 1 -o model.json errors.csv && pmfit step -o steps.json steps.csv && pmanalyze reduce -o sums run; } >/dev/null || exit 1
+sed 's/"version":[^,]*/"version": 99/' model.json >later.json
+sed 's/"version":[^,]*/"version": 99/' steps.json >later_steps.json
+cp sums/*.0.pmsum other.pmsum && printf '\011' | dd of=other.pmsum bs=1 seek=12 conv=notrunc 2>/dev/null
 
 rows=0
 while IFS='|' read -r status says command; do
@@ -110,12 +117,51 @@ done <<'END'
 1 | nowhere/train-images-idx3-ubyte: No such file or directory | train_cnn --data nowhere
 2 | --train 0: expected an integer from 5 to 1000000           | mkdata --dataset mnist --out data --train 0
 2 | --dataset nosuch: expected one of mnist.cifar10            | mkdata --dataset nosuch --out data
+1 | other.pmsum: byte 0: summary version 9, expected 1: make it again | pmanalyze report other.pmsum
+1 | later.json: version 99 of the file, .*: fit the table again | pmfit predict later.json errors.csv
+1 | later_steps.json: the file is of a newer pmfit: fit .* again | pmfit predict later_steps.json steps.csv
+1 | table.csv: not a model                                     | pmfit export --python table.csv
+1 | run: a folder, expected a file                             | pmfit fit -d run errors.csv
+1 | nowhere.txt: No such file or directory                     | pmfit fit -d nowhere.txt errors.csv
+2 | --confidence 2: expected a number between 0 and 1          | pmfit fit --time y --intrinsic x --confidence 2 errors.csv
+2 | --bounds-powers 5: expected two numbers, such as 0,1000    | pmfit fit --time y --intrinsic x --bounds-powers 5 errors.csv
+2 | --bounds-powers 5,-5: expected the lower bound first       | pmfit fit --time y --intrinsic x --bounds-powers 5,-5 errors.csv
+2 | --seeds 0: expected an integer of at least 1               | pmfit fit --time y --intrinsic x --seeds 0 errors.csv
+2 | --method foo: expected one of jso, varpro, de              | pmfit fit --time y --intrinsic x --method foo errors.csv
+2 | unknown option '--jsn' .did you mean '--json'              | pmfit auto --jsn errors.csv
+2 | option '--time' requires an argument                       | pmfit auto --time
+2 | --json and --csv: one of them                              | pmfit next --json --csv steps.csv
+1 | /dev/full: No space left on device                         | pmfit fit -q --time y --intrinsic x --seeds 1 -o /dev/full errors.csv
+1 | standard output: No space left on device                   | pmfit step steps.csv >/dev/full
+1 | nowhere/x.json: No such file or directory                  | pmfit step -o nowhere/x.json steps.csv
+1 | empty_folder: Is a directory                               | pmfit html -o empty_folder model.json
+1 | level V1: the model has no levels                          | pmfit export --excel --level V1 steps.json
+2 | expected one of --python, --c, --excel and --json          | pmfit export --python --c model.json
+2 | --gpus 1,x: expected increasing positive numbers           | pmfit guide --gpus 1,x steps.json
+2 | --cluster is required: a file, or one of dgx-1             | pmfit strategy empty
+1 | nowhere: No such file or directory, and no known cluster   | pmfit strategy --cluster nowhere empty
+2 | --devices and --to are required                            | pmfit transfer table.csv
+1 | pmanalyze: nowhere: No such file or directory              | pmfit advise nowhere
+1 | nospace: No such file or directory, and no space installed | pmfit sweep nospace -- true
+1 | nospace: No such file or directory, and no space installed | pmfit study nospace -- true
+1 | run: a folder, expected a file                             | pmfit sweep run -- true
+2 | --softgpu=wat: no GPU of that name, and no profile file    | pmrun --softgpu=wat true
+2 | --softgpu=./run: no GPU of that name, and no profile file  | pmrun --softgpu=./run true
+2 | the command's name is empty                                | pmrun ""
+2 | unknown option '--wat'                                     | pmrun --wat true
+2 | option '--ranks' requires an argument                      | pmrun --ranks
+2 | --grace: expected an integer from 0 to 86400, found '-1'   | pmrun -g -1 true
+2 | --hang-end: the job is not watched. Add --hang-after       | pmrun --hang-end true
+2 | --stacks: expected an integer from 1                       | pmrun --stacks x
+125 | process 999999999: its Python stack cannot be read       | pmrun --stacks 999999999
+125 | '/dev/full' is not a folder: name another with -o        | pmrun -o /dev/full true
+125 | standard output: No space left on device                 | pmrun --hooks >/dev/full
 0 | ^$                                                         | pmanalyze help report && pmanalyze report "with blank" && pmanalyze report n*n && pmanalyze html --force -o twice.html run
 0 | ^$                                                         | pmanalyze html -o /dev/stdout run
 0 | run: given twice: it is counted as two runs                | pmanalyze report run run
 0 | run/: the same run as run: it is counted as another one    | pmanalyze compare run run/
 END
-[ "$rows" -ge 81 ] || complain "$rows rows"
+[ "$rows" -ge 120 ] || complain "$rows rows"
 
 # a folder that may not be read, by somebody who may go where it is and start the program
 chmod 755 . && chmod 700 run
@@ -157,7 +203,6 @@ done
 [ "$(LC_ALL=C pmanalyze html -o - run 2>/dev/null | iconv -f UTF-8 -t UTF-8 | grep -c -e × -e ’)" -ge 1 ] || complain "a page is not in UTF-8"
 
 # and an error stays on the line of the figure that it belongs to, where the table goes on below between two of them
-awk 'BEGIN { print "x,y"; for (i = 1; i <= 30; i++) print i "," 3 * i + i % 4 }' >errors.csv
 python3 "$SOURCE/tests/on_terminal.py" 70 pmfit baselines --time y --intrinsic x errors.csv | tr -d '\r' >narrow
 [ "$(grep -c '^  method  *set ' narrow)" -ge 2 ] || complain "not in parts: $(cat narrow)"
 if grep '^  method  *set  *+-' narrow; then complain "an error without its figure: $(cat narrow)"; fi

@@ -172,7 +172,8 @@ const char *text_file_lines(const char *path, const char *(*take)(void *context,
 		}
 	}
 	if (!bad && ferror(file))
-		bad = error_message("%s: cannot read", path);
+		bad = errno == EISDIR ? error_message("%s: a folder, expected a file", path)
+				      : error_message("%s: cannot read: %s", path, strerror(errno));
 	free(line);
 	end(file);
 	return bad;

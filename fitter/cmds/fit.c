@@ -286,9 +286,12 @@ static int run_fit(int argument_count, char **arguments)
 			predictions_path = optarg;
 		else if (option == BOOTSTRAP)
 			options.parameter.bootstrap = command_count(&cmd_fit, option, optarg, 0, ULONG_MAX);
-		else if (option == CONFIDENCE)
+		else if (option == CONFIDENCE) {
 			options.parameter.confidence = command_number(&cmd_fit, option, optarg, 0, DBL_MAX);
-		else if (option == PLOT)
+			if (!(options.parameter.confidence > 0 && options.parameter.confidence < 1))
+				cmd_usage(&cmd_fit, "--confidence %s: expected a number between 0 and 1",
+					optarg);
+		} else if (option == PLOT)
 			plot = true;
 		else if (option == PLAIN)
 			plain = true;

@@ -99,18 +99,24 @@ static void describe(
 }
 
 static void take_bounds(
-	const struct command *command, struct pm_fit_parameter *p, int which, const char *argument)
+	const struct command *command, struct pm_fit_parameter *p, int option, const char *argument)
 {
 	double *const bounds[][2] = {{&p->coefficient_lower, &p->coefficient_upper},
 		{&p->categorical_lower, &p->categorical_upper}, {&p->constant_lower, &p->constant_upper},
 		{&p->power_lower, &p->power_upper}};
+	double *const *const bound = bounds[option - OPTION_BOUNDS];
 	char *copy = strdup(argument), *comma = copy ? strchr(copy, ',') : NULL;
 
 	if (!comma)
-		cmd_usage(command, "bounds %s: expected two numbers, such as 0,1000", argument);
+		cmd_usage(command, "%s %s: expected two numbers, such as 0,1000",
+			command_option_name(command, option), argument);
 	*comma = '\0';
-	if (csv_number(copy, bounds[which][0]) < 0 || csv_number(comma + 1, bounds[which][1]) < 0)
-		cmd_usage(command, "bounds %s: expected two numbers, such as 0,1000", argument);
+	if (csv_number(copy, bound[0]) < 0 || csv_number(comma + 1, bound[1]) < 0)
+		cmd_usage(command, "%s %s: expected two numbers, such as 0,1000",
+			command_option_name(command, option), argument);
+	if (!(*bound[0] <= *bound[1]))
+		cmd_usage(command, "%s %s: expected the lower bound first",
+			command_option_name(command, option), argument);
 	free(copy);
 }
 
@@ -193,7 +199,7 @@ bool options_take(const struct command *command, struct options *options, int op
 	case OPTION_BOUNDS + 1:
 	case OPTION_BOUNDS + 2:
 	case OPTION_BOUNDS + 3:
-		take_bounds(command, p, option - OPTION_BOUNDS, argument);
+		take_bounds(command, p, option, argument);
 		return true;
 	case OPTION_SEEDS:
 		p->run_count = command_count(command, option, argument, 1, ULONG_MAX);

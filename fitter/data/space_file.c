@@ -316,7 +316,12 @@ const char *space_file_read(struct space_file *space, const char *path)
 	*space = (struct space_file){0};
 	description_init(&space->description);
 	space->path = space_file_find(path);
-	bad = space->path ? text_file_lines(space->path, take_line, space) : no_memory();
+	if (!space->path)
+		return no_memory();
+	if (!strchr(path, '/') && access(space->path, F_OK) < 0 && strcmp(path, "-") != 0)
+		return error_message("%s: %s, and no space installed with pmfit (pmfit sweep --help)", path,
+			strerror(errno));
+	bad = text_file_lines(space->path, take_line, space);
 	if (!bad && (bad = check(space))) {
 		snprintf(cause, sizeof(cause), "%s", bad);
 		bad = error_message("%s: %s", space->path, cause);

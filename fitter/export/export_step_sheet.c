@@ -250,7 +250,8 @@ static const struct step_level *level_of(const struct export *export, const char
 	*bad = NULL;
 	if (!level)
 		*bad = arena_format(export->arena,
-			export->level ? "level %s was not measured (there is %s)"
+			export->level ? *step->levels[0].name ? "level %s was not measured (measured: %s)"
+							      : "level %s: the model has no levels%s"
 				      : "a sheet holds one level: name it with --level (%s%s)",
 			export->level ? export->level : "such as ", step->levels[0].name);
 	else if (level->why)

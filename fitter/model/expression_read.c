@@ -245,7 +245,8 @@ const char *expression_model_read(const cJSON *root, struct pm_fit_model *model)
 	if (!r.x || !model->columns)
 		return error_message("out of memory");
 	if (!(version >= 1 && version <= EXPRESSION_VERSION))
-		return error_message("version %g: expected 1 to %d", version, EXPRESSION_VERSION);
+		return error_message("version %g of the file, this pmfit reads 1 to %d: fit the table again",
+			version, EXPRESSION_VERSION);
 	pm_fit_defaults(&model->parameter);
 	model->time_scale = 1;
 	if (string_of(root, "time_unit") && !(model->time_unit = strdup(string_of(root, "time_unit"))))

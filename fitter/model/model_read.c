@@ -212,8 +212,8 @@ static const char *get_model(const cJSON *root, struct pm_fit_model *model)
 		return error_message("not a pmfit model");
 	if (!cJSON_IsNumber(version) || version->valuedouble < 1 ||
 		version->valuedouble > PM_FIT_FILE_VERSION)
-		return error_message("version %g: expected 1 to %d", version ? version->valuedouble : 0.0,
-			PM_FIT_FILE_VERSION);
+		return error_message("version %g of the file, this pmfit reads 1 to %d: fit the table again",
+			version ? version->valuedouble : 0.0, PM_FIT_FILE_VERSION);
 	if (string_of(root, "time_unit") && !(model->time_unit = strdup(string_of(root, "time_unit"))))
 		return error_message("out of memory");
 	model->columns = calloc((size_t)cJSON_GetArraySize(columns) + 1, sizeof(*model->columns));

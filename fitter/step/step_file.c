@@ -338,7 +338,7 @@ const char *step_model_parse(struct step_model *model, const cJSON *root)
 	if (number_in(root, "version") < STEP_VERSION)
 		return "the version is older: fit the table again with 'pmfit step'";
 	if (number_in(root, "version") != STEP_VERSION)
-		return "the version is unknown";
+		return "the file is of a newer pmfit: fit the table again with 'pmfit step'";
 	model->columns.unit = unit ? arena_format(&model->arena, "%s", unit) : NULL;
 	for (size_t b = 0; batch && b < sizeof(batches) / sizeof(*batches); b++)
 		if (strcmp(batch, batches[b]) == 0)

@@ -249,6 +249,8 @@ void pmrun_parse(int argument_count, char **arguments, struct pmrun_options *opt
 			options->hang_end ? "--hang-end" : "--hang-end-after");
 	if (optind == argument_count)
 		usage("no command given: pmrun [OPTION]... [--] COMMAND [ARGUMENT]...");
+	if (!*arguments[optind])
+		usage("the command's name is empty");
 	options->demo_html = optind + 2 == argument_count && strcmp(arguments[optind + 1], "--html") == 0;
 	if (strcmp(arguments[optind], "demo") == 0 && optind + 1 + options->demo_html == argument_count &&
 		strcmp(arguments[optind - 1], "--") != 0)

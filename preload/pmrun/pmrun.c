@@ -256,6 +256,26 @@ static void preload_stand_ins(const char *folder)
 		prepend("LD_PRELOAD", path);
 }
 
+/* softgpu would say so, too, but only where the program loads it. */
+static void check_modelled(const char *gpu, const char *folder)
+{
+	char path[2 * PATH_MAX];
+	struct stat status;
+
+	if (!gpu || !*gpu)
+		return;
+	if (strchr(gpu, '/'))
+		snprintf(path, sizeof(path), "%s", gpu);
+	else
+		snprintf(path, sizeof(path), "%s/profiles/%s.profile", folder, gpu);
+	if (stat(path, &status) == 0 && !S_ISDIR(status.st_mode))
+		return;
+	errx(2,
+		"--softgpu=%s: no GPU of that name, and no profile file: pmrun --help has the names, a file has a "
+		"'/' in its path",
+		gpu);
+}
+
 int main(int argc, char **argv)
 {
 	struct pmrun_options options = {.grace_seconds = 5};
@@ -267,6 +287,7 @@ int main(int argc, char **argv)
 	check_settings();
 	if (options.softgpu) {
 		find_beside("softgpu's libraries", stand_ins, path);
+		check_modelled(getenv("SOFTGPU_PROFILE"), path);
 		prepend("LD_LIBRARY_PATH", path);
 		preload_stand_ins(path);
 	}

@@ -196,7 +196,7 @@ expect 2 'expected one of relative, absolute, squared' pmfit search --cost best 
 expect 2 'monotone size: expected a column and + or -' pmfit search -q -d columns.txt --monotone size table.csv
 expect 2 'no such numeric column' pmfit search -q -d columns.txt --monotone kind+ table.csv
 expect 2 "unknown option '--lambda'" pmfit search -d columns.txt --lambda 1 table.csv
-expect 1 'version 2: expected 1 to 1' sh -c "sed 's/\"version\":.*1,/\"version\": 2,/' formula.json >later.json; pmfit predict later.json table.csv"
+expect 1 'version 2 of the file, this pmfit reads 1 to 1: fit the table again' sh -c "sed 's/\"version\":.*1,/\"version\": 2,/' formula.json >later.json; pmfit predict later.json table.csv"
 expect 0 'pmfit search - the expression' pmfit search --help
 
 # wrong usage is 2, bad data 1, and each says what
@@ -214,7 +214,7 @@ expect 2 'split and --share' pmfit fit -d columns.txt --share 0.5 table.csv
 expect 1 'no.csv: No such file' pmfit fit -d columns.txt no.csv
 expect 1 'no time column' pmfit fit table.csv
 expect 1 'column size not found' pmfit fit --time measured --intrinsic size -q predictions.csv
-expect 1 'lower bound\|bounds of the powers' pmfit fit -d columns.txt --bounds-powers 3,2 table.csv
+expect 2 '--bounds-powers 3,2: expected the lower bound first' pmfit fit -d columns.txt --bounds-powers 3,2 table.csv
 expect 1 'model.json' pmfit fit -d columns.txt -o no/model.json table.csv
 expect 0 'pmfit fit - fit the generic model' pmfit fit --help
 expect 0 'pmfit path - regularisation paths' pmfit path --help

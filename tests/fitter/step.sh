@@ -184,7 +184,7 @@ expect "did you mean 'batch'" "$pmfit" step --batch-column batc bad.csv
 sed 's/"version":	2/"version":	1/' model.json >other.json
 expect 'fit the table again' "$pmfit" predict other.json ask.csv
 sed 's/"version":	2/"version":	7/' model.json >other.json
-expect 'the version is unknown' "$pmfit" predict other.json ask.csv
+expect 'other.json: the file is of a newer pmfit: fit the table again' "$pmfit" predict other.json ask.csv
 status=2
 expect 'expected local or global' "$pmfit" step --batch-is both runs.csv
 expect 'expected the unit' "$pmfit" step --time step_time,hours runs.csv

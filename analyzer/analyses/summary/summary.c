@@ -154,8 +154,9 @@ static const char *check_head(struct arena *arena, const struct head *head, size
 	if (order != SUMMARY_BYTE_ORDER)
 		return "the summary header is corrupt";
 	if (le32toh(head->version) != SUMMARY_VERSION)
-		return arena_format(
-			arena, "summary version %u, expected %u", le32toh(head->version), SUMMARY_VERSION);
+		return arena_format(arena,
+			"summary version %u, expected %u: make it again with this pmanalyze reduce",
+			le32toh(head->version), SUMMARY_VERSION);
 	if (le32toh(head->stored_bytes) > left - SUMMARY_HEAD_BYTES)
 		return arena_format(arena, "truncated summary: %u bytes expected, %zu present",
 			le32toh(head->stored_bytes), left - SUMMARY_HEAD_BYTES);
