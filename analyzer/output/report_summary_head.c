@@ -56,8 +56,8 @@ static const char *each(struct arena *arena, uint64_t sum, size_t ranks)
 
 static const char *left_out(struct summaries *job, const struct report_summary_head *head)
 {
-	static const char *const kinds[4] = {
-		NULL, "warm-up", "with different sizes", "with different calls"};
+	static const char *const kinds[4] = {NULL, "warm-up iterations", "iterations with different sizes",
+		"iterations with different calls"};
 	static const char *const gaps[4] = {
 		"set-up", "forward work without an update", "incomplete iterations", "other stretches"};
 	struct arena *arena = &job->names.arena;
@@ -69,8 +69,8 @@ static const char *left_out(struct summaries *job, const struct report_summary_h
 				print_time(arena, head->gap_ns[i] / (double)job->worker_count));
 	for (int i = 1; i < 4; i++)
 		if (head->kinds[i])
-			text = arena_format(arena, "%s%siterations %s (%s)", text, *text ? ", " : "",
-				kinds[i], each(arena, head->kinds[i], job->worker_count));
+			text = arena_format(arena, "%s%s%s (%s)", text, *text ? ", " : "", kinds[i],
+				each(arena, head->kinds[i], job->worker_count));
 	return *text ? text : "nothing";
 }
 
