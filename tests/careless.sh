@@ -124,6 +124,7 @@ done <<'END'
 1 | run: a folder, expected a file                             | pmfit fit -d run errors.csv
 1 | nowhere.txt: No such file or directory                     | pmfit fit -d nowhere.txt errors.csv
 2 | --confidence 2: expected a number between 0 and 1          | pmfit fit --time y --intrinsic x --confidence 2 errors.csv
+2 | --confidence 2: expected a number between 0 and 1          | pmfit baselines --time y --intrinsic x --confidence 2 errors.csv
 2 | --bounds-powers 5: expected two numbers, such as 0,1000    | pmfit fit --time y --intrinsic x --bounds-powers 5 errors.csv
 2 | --bounds-powers 5,-5: expected the lower bound first       | pmfit fit --time y --intrinsic x --bounds-powers 5,-5 errors.csv
 2 | --seeds 0: expected an integer of at least 1               | pmfit fit --time y --intrinsic x --seeds 0 errors.csv

@@ -227,10 +227,13 @@ static int run_baselines(int argument_count, char **arguments)
 		if (option == ONLY) {
 			free(wanted);
 			wanted = take_names(optarg);
-		} else if (option == CONFIDENCE)
+		} else if (option == CONFIDENCE) {
 			options.parameter.confidence =
 				command_number(&cmd_baselines, option, optarg, 0, DBL_MAX);
-		else if (option == 'c')
+			if (!(options.parameter.confidence > 0 && options.parameter.confidence < 1))
+				cmd_usage(&cmd_baselines,
+					"--confidence %s: expected a number between 0 and 1", optarg);
+		} else if (option == 'c')
 			csv = true;
 		else if (!options_take(&cmd_baselines, &options, option, optarg))
 			command_unhandled(&cmd_baselines, option);
