@@ -4,6 +4,7 @@
  * the loader. Nothing is known of one in a thread that computes nothing, nor of one that has no end.
  */
 #include "analyses/finding/finding.h"
+#include "analyses/replay/replay_build.h"
 #include "check.h"
 #include "trace_builder.h"
 
@@ -116,6 +117,17 @@ static const struct finding *find_input(const struct finding_list *list)
 	return NULL;
 }
 
+/* Replayed, the first copy waits for the loader, and nothing is split. */
+static void check_replay(size_t number, const struct analysis *analysis)
+{
+	struct replay_job job;
+
+	replay_build(analysis, SIZE_MAX, &job);
+	for (size_t i = 0; i < job.replay.task_count; i++)
+		CHECK(job.works[i].phase != PHASE_MD, "row %zu: task %zu splits a batch", number, i);
+	replay_job_free(&job);
+}
+
 static void check_row(size_t number, const struct load_case *row)
 {
 	struct program p;
@@ -146,6 +158,7 @@ static void check_row(size_t number, const struct load_case *row)
 				number, (long long)times->exclusive_ns[PHASE_IO]);
 		}
 	}
+	check_replay(number, &analysis);
 	findings_find(&analysis, &list);
 	finding = find_input(&list);
 	CHECK((finding != NULL) == (row->says != NULL), "row %zu: %s", number,

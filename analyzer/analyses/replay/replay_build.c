@@ -193,7 +193,7 @@ static uint32_t follow_launch(struct make *make, struct make_worker *worker, con
 	const struct timeline_call *item = TIMELINE_CALL(make->timeline, call);
 	struct make_thread *thread = &make->threads[item->thread];
 	bool input = role->phase == PHASE_H2D || role->phase == PHASE_MD;
-	bool first = input && !worker->copied && worker->last_read != REPLAY_NONE;
+	bool first = input && !worker->copied && worker->last_read != REPLAY_NONE, loaded;
 	int64_t since_ns = turn_ns(make, worker, item), read_ns;
 	uint32_t turn = since_ns == INT64_MIN ? REPLAY_NONE : worker->last_host, host;
 
@@ -204,8 +204,12 @@ static uint32_t follow_launch(struct make *make, struct make_worker *worker, con
 		if (first && read_ns > since_ns)
 			since_ns = read_ns;
 	}
-	host = follow_thread(
-		make, thread, worker, call, first ? PHASE_MD : PHASE_IDLE_LAUNCH, since_ns, end_ns);
+	/* what a data loader hands out is divided */
+	loaded = first && timeline_function(make->timeline,
+				  TIMELINE_CALL(make->timeline, make->job->works[worker->last_read].call))
+				  ->is_range;
+	host = follow_thread(make, thread, worker, call, first && !loaded ? PHASE_MD : PHASE_IDLE_LAUNCH,
+		since_ns, end_ns);
 	make_link(make, host, turn);
 	if (first)
 		make_link(make, host, worker->last_read);

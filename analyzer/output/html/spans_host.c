@@ -70,8 +70,10 @@ static void put_other(struct html_host *host, const struct timeline_call *call)
 	const struct timeline_function *function = timeline_function(&host->analysis->timeline, call);
 	const bool waits = host_call_waits(function->kind, (double)(call->end_ns - call->begin_ns));
 
-	if (timeline_is_device_kind(function->kind) || call->thread >= host->stay_count ||
-		!host->stays[call->thread].launches || (call->flags & TIMELINE_FLAG_REPLAYED))
+	/* ranges have lanes of their own */
+	if (function->is_range || timeline_is_device_kind(function->kind) ||
+		call->thread >= host->stay_count || !host->stays[call->thread].launches ||
+		(call->flags & TIMELINE_FLAG_REPLAYED))
 		return;
 	host->take(host->context, &(struct html_span){.begin_ns = call->begin_ns,
 					  .end_ns = call->end_ns,
