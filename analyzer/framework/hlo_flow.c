@@ -117,13 +117,49 @@ static void follow_back(struct walk *walk)
 	}
 }
 
+/* The number that was brought together with other data to be exchanged at once, of which a number is cut out
+ * again; NULL: it is none, or there are several. */
+static const struct hlo_instruction *number_exchanged(
+	const struct hlo_module *module, const struct hlo_instruction *cut)
+{
+	const struct hlo_instruction *from = cut, *found = NULL;
+
+	if (!is_number(cut) || !strstr(cut->name, "slice"))
+		return NULL;
+	for (unsigned step = 0; step < CALLS_MOST && (from == cut || is_collective(from->opcode)); step++) {
+		if (from->operand_count != 1 || from->operands[0] == HLO_NO_INSTRUCTION)
+			return NULL;
+		from = &module->instructions[from->operands[0]];
+	}
+	if (!strstr(from->name, "concatenate"))
+		return NULL;
+	for (uint32_t k = 0; k < from->operand_count; k++) {
+		const struct hlo_instruction *part = hlo_source(module, from->operands[k]);
+
+		if (!part || !is_number(part))
+			continue;
+		if (found)
+			return NULL;
+		found = part;
+	}
+	return found;
+}
+
+/* Onwards, but not to a loss that was exchanged together with gradients. */
 static void follow(struct walk *walk)
 {
-	while (walk->todo_count) {
-		const struct hlo_instruction *i = &walk->module->instructions[walk->todo[--walk->todo_count]];
+	const struct hlo_module *module = walk->module;
 
-		for (uint32_t k = 0; k < i->user_count; k++)
-			hlo_flow_add(walk, i->users[k]);
+	while (walk->todo_count) {
+		const struct hlo_instruction *i = &module->instructions[walk->todo[--walk->todo_count]];
+
+		for (uint32_t k = 0; k < i->user_count; k++) {
+			const struct hlo_instruction *number =
+				number_exchanged(module, &module->instructions[i->users[k]]);
+
+			if (!number || number->direction != HLO_FORWARD)
+				hlo_flow_add(walk, i->users[k]);
+		}
 	}
 }
 

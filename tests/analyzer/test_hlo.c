@@ -379,7 +379,8 @@ static void test_classes(void)
 	forget();
 }
 
-/* Gradients that are brought together for one exchange, and taken apart again, are of the backward pass. */
+/* Gradients that are brought together for one exchange, and taken apart again, are of the backward pass; the
+ * loss among them is of the forward pass, and so is what is made of it. */
 static void test_moves(void)
 {
 	static const struct row rows[] = {
@@ -393,13 +394,15 @@ static void test_moves(void)
 		{"loss.1", "reduce", "jit(step)/jvp()/reduce_sum", 8, 1, {7, 0}, 0, 0},
 		{"back.2", "custom-call", "jit(step)/transpose(jvp())/dot_general", 9, 32, {7, 6, 0}, 0, 0},
 		{"back.1", "custom-call", "jit(step)/transpose(jvp())/dot_general", 10, 64, {7, 5, 0}, 0, 0},
-		{"wrapped_concatenate", "fusion", "", 11, 96, {9, 10, 0}, 0, 0},
-		{"all-reduce.1", "all-reduce", "", 12, 96, {11, 0}, 0, 0},
+		{"wrapped_concatenate", "fusion", "", 11, 97, {9, 10, 8, 0}, 0, 0},
+		{"all-reduce.1", "all-reduce", "", 12, 97, {11, 0}, 0, 0},
 		{"wrapped_slice.1", "fusion", "jit(step)/psum", 13, 64, {12, 0}, 0, 0},
 		{"wrapped_slice.2", "fusion", "jit(step)/psum", 14, 32, {12, 0}, 0, 0},
 		{"adam.1", "fusion", "jit(step)/add", 15, 64, {13, 3, 1, 0}, 0, 0},
 		{"adam.2", "fusion", "jit(step)/add", 16, 32, {14, 4, 2, 0}, 0, 0},
-		{"root", "tuple", "", 17, 0, {15, 16, 8, 0}, 0, 0},
+		{"wrapped_slice.3", "fusion", "", 18, 1, {12, 0}, 0, 0},
+		{"mean.1", "fusion", "jit(step)/div", 19, 1, {18, 0}, 0, 0},
+		{"root", "tuple", "", 17, 0, {15, 16, 19, 0}, 0, 0},
 	};
 	const struct bytes module = module_of(rows, COUNT(rows), inside, 1);
 	struct hlo hlo;
@@ -411,6 +414,8 @@ static void test_moves(void)
 	expect(&hlo, "wrapped_slice.1", HLO_BACKWARD, "p['a']");
 	expect(&hlo, "wrapped_slice.2", HLO_BACKWARD, "p['b']");
 	expect(&hlo, "adam.2", HLO_UPDATE, "p['b']");
+	CHECK_THAT(find(&hlo, "wrapped_slice.3")->direction == HLO_FORWARD);
+	CHECK_THAT(find(&hlo, "mean.1")->direction == HLO_FORWARD);
 	hlo_free(&hlo);
 	forget();
 }
