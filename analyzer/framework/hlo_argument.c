@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#define WAY_MOST 12 /* to the layer before */
+#define WAY_MOST 32 /* instructions looked at for the layer before */
 
 /* Keys of an argument's name, from the first in quotes on, without flax's collection. Returns how many
  * characters of `out`, as long as the name, the path has; *leaf: the last key. 0 with *leaf NULL: there are
@@ -225,30 +225,42 @@ static bool is_of_pass(const struct hlo_instruction *i)
 	return i->direction == HLO_FORWARD || i->direction == HLO_BACKWARD || i->direction == HLO_RECOMPUTED;
 }
 
+/* Those to look at, in order of their distance. */
+struct way {
+	const struct hlo_instruction *steps[WAY_MOST];
+	unsigned count;
+};
+
+static void add_step(struct way *way, const struct hlo_instruction *i)
+{
+	for (unsigned k = 0; k < way->count; k++)
+		if (way->steps[k] == i)
+			return;
+	if (way->count < WAY_MOST)
+		way->steps[way->count++] = i;
+}
+
 /* The nearest layer with weights that comes before it in the forward pass: forward by what it is made of,
  * backward by what is made of it. */
 static const char *layer_before(const struct hlo_module *module, const struct hlo_instruction *i)
 {
 	const enum hlo_direction direction = i->direction;
+	struct way way = {{i}, 1};
 
-	for (unsigned depth = 0; depth < WAY_MOST; depth++) {
-		const uint32_t *next = direction == HLO_BACKWARD ? i->users : i->operands;
-		const uint32_t count = direction == HLO_BACKWARD ? i->user_count : i->operand_count;
-		const struct hlo_instruction *on = NULL;
+	for (unsigned step = 0; step < way.count; step++) {
+		const struct hlo_instruction *at = way.steps[step];
+		const uint32_t *next = direction == HLO_BACKWARD ? at->users : at->operands;
+		const uint32_t count = direction == HLO_BACKWARD ? at->user_count : at->operand_count;
 
 		for (uint32_t k = 0; k < count; k++) {
 			const struct hlo_instruction *other =
 				next[k] == HLO_NO_INSTRUCTION ? NULL : &module->instructions[next[k]];
 
-			if (!other || (other->direction != direction && !hlo_is_passing(other)))
-				continue;
-			if (other->direction == direction && other->owns)
+			if (other && other->direction == direction && other->owns)
 				return other->layer;
-			on = on ? on : other;
+			if (other && (other->direction == direction || hlo_is_passing(other)))
+				add_step(&way, other);
 		}
-		if (!on)
-			return NULL;
-		i = on;
 	}
 	return NULL;
 }

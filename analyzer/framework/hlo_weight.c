@@ -14,7 +14,7 @@ bool hlo_is_passing(const struct hlo_instruction *instruction)
 		"copy-start", "copy-done", "bitcast-convert", "get-tuple-element"};
 	static const char *const fusions[] = {"wrapped_transpose", "wrapped_convert", "wrapped_copy",
 		"wrapped_reshape", "loop_transpose", "input_transpose", "loop_convert", "loop_copy",
-		"copy_fusion", "transpose_copy"};
+		"copy_fusion", "transpose_copy", "loop_pad_fusion"};
 
 	if (strcmp(instruction->opcode, "parameter") == 0)
 		return instruction->operand_count == 1;
@@ -153,6 +153,30 @@ const char *hlo_weight_of(
 	return weight_of_state(module, flow, argument->op_name, argument->element_count);
 }
 
+/* The weight of an update that reads no other one, nor another one's state; NULL: it reads several. What it
+ * takes from the pass is that one's gradient, of whatever size: XLA fuses the sum of a product's parts with
+ * the update, or repeats a gradient that is the same in a dimension. */
+static const struct hlo_instruction *only_weight(
+	const struct hlo_module *module, const struct hlo_flow *flow, const struct hlo_instruction *update)
+{
+	const struct hlo_instruction *found = NULL;
+	const char *name = "";
+
+	for (uint32_t k = 0; k < update->operand_count; k++) {
+		const struct hlo_instruction *i = hlo_source(module, update->operands[k]);
+		const char *weight = i && is_named(i) ? hlo_weight_of(module, flow, i) : "";
+
+		if (!weight[0])
+			continue;
+		if (found && strcmp(name, weight) != 0)
+			return NULL;
+		if (!found || flow->is_loss[i - module->instructions])
+			found = i;
+		name = weight;
+	}
+	return found;
+}
+
 const struct hlo_instruction *hlo_weight_updated(
 	const struct hlo_module *module, const struct hlo_flow *flow, const struct hlo_instruction *gradient)
 {
@@ -163,16 +187,34 @@ const struct hlo_instruction *hlo_weight_updated(
 
 		if (hlo_is_passing(user) && user->user_count == 1)
 			user = &module->instructions[user->users[0]];
-		if (user->direction == HLO_UPDATE)
-			weight = updated_by(module, flow, user, gradient->element_count);
+		if (user->direction != HLO_UPDATE)
+			continue;
+		weight = updated_by(module, flow, user, gradient->element_count);
+		if (!weight && gradient->element_count > 1)
+			weight = only_weight(module, flow, user);
 	}
 	return weight;
+}
+
+/* The weight that a product in parts is the gradient of: their sum, or the update that adds them up, is all
+ * that reads it. NULL: it is none. */
+static const struct hlo_instruction *weight_of_parts(
+	const struct hlo_module *module, const struct hlo_flow *flow, const struct hlo_instruction *product)
+{
+	const struct hlo_instruction *user;
+
+	if (product->direction != HLO_BACKWARD || product->user_count != 1)
+		return NULL;
+	user = &module->instructions[product->users[0]];
+	if (user->operand_count == 1 && !user->has_product && user->direction == HLO_BACKWARD)
+		product = user;
+	return hlo_weight_updated(module, flow, product);
 }
 
 const char *hlo_weight_name(
 	const struct hlo_module *module, const struct hlo_flow *flow, uint32_t instruction)
 {
-	const struct hlo_instruction *i = &module->instructions[instruction], *weight = NULL;
+	const struct hlo_instruction *i = &module->instructions[instruction], *weight = NULL, *parts;
 	uint64_t element_count = i->element_count;
 	const char *name;
 
@@ -183,8 +225,13 @@ const char *hlo_weight_name(
 				element_count = module->instructions[i->users[k]].element_count;
 		weight = weight_made(module, flow, i, element_count, STEPS_MOST / 2);
 	}
-	if (!weight)
+	if (!weight) {
+		/* what it reads beside activations may be no more than the bias of the layer before */
 		weight = weight_read(module, i);
+		parts = weight_of_parts(module, flow, i);
+		if (parts && (!weight || parts->element_count > weight->element_count))
+			weight = parts;
+	}
 	if (!weight)
 		return "";
 	name = hlo_weight_of(module, flow, weight);

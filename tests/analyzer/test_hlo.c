@@ -420,6 +420,65 @@ static void test_moves(void)
 	forget();
 }
 
+/* A gradient is that of the one weight that its update reads, though it has another size: a product in parts,
+ * whose sum is fused with the update or not, and of which one reads the bias of the layer before; a gradient
+ * that is the same in a dimension. What is between is of the nearest layer, past a sum that leads to an
+ * update. */
+static void test_parts(void)
+{
+	static const struct row rows[] = {
+		{"w1", "parameter", "p.blocks[0].weight", 1, 64, {0}, 0, 0},
+		{"w2", "parameter", "p.blocks[1].weight", 2, 96, {0}, 0, 1},
+		{"b1", "parameter", "p.blocks[0].bias", 3, 8, {0}, 0, 2},
+		{"n", "parameter", "p.norm.scale", 4, 80, {0}, 0, 3},
+		{"s1", "parameter", "s[0].mu.blocks[0].weight", 5, 64, {0}, 0, 4},
+		{"s2", "parameter", "s[0].mu.blocks[1].weight", 6, 96, {0}, 0, 5},
+		{"t1", "parameter", "s[0].mu.blocks[0].bias", 7, 8, {0}, 0, 6},
+		{"sn", "parameter", "s[0].mu.norm.scale", 8, 80, {0}, 0, 7},
+		{"x", "parameter", "batch.x", 9, 32, {0}, 0, 8},
+		{"gemm.1", "custom-call", "jit(step)/jvp(Linear)/dot_general", 10, 48, {1, 9, 3, 0}, 0, 0},
+		{"gemm.2", "custom-call", "jit(step)/jvp(Linear)/dot_general", 11, 16, {2, 10, 3, 0}, 0, 0},
+		{"loss.1", "reduce", "jit(step)/jvp()/reduce_sum", 12, 1, {11, 4, 0}, 0, 0},
+		{"back.n", "reduce", "jit(step)/transpose(jvp(Norm))/reduce_sum", 13, 10, {11, 0}, 0, 0},
+		{"back.2", "custom-call", "jit(step)/transpose(jvp(Linear))/dot_general", 14, 384,
+			{10, 11, 3, 0}, 0, 0},
+		{"sum.2", "reduce", "jit(step)/transpose(jvp(Linear))/dot_general", 15, 96, {14, 0}, 0, 0},
+		{"relu.1", "fusion", "jit(step)/transpose(jvp(relu))/concatenate", 16, 48, {11, 0}, 0, 0},
+		{"sum.b", "reduce", "jit(step)/transpose(jvp(Linear))/reduce_sum", 17, 8, {16, 0}, 0, 0},
+		{"turn.1", "fusion", "jit(step)/transpose(jvp(relu))/add", 23, 48, {16, 0}, 0, 0},
+		{"mix.1", "fusion", "jit(step)/transpose(jvp(relu))/mul", 25, 48, {11, 0}, 0, 0},
+		{"pick.1", "fusion", "jit(step)/transpose(jvp(relu))/select_n", 26, 48, {25, 0}, 0, 0},
+		{"size.1", "reduce", "jit(step)/transpose(jvp(relu))/reduce_sum", 27, 1, {25, 0}, 0, 0},
+		{"loop_pad_fusion.1", "fusion", "", 28, 70, {1, 0}, 0, 0},
+		{"back.x", "custom-call", "jit(step)/transpose(jvp(Linear))/dot_general", 29, 48, {28, 26, 0},
+			0, 0},
+		{"back.1", "custom-call", "jit(step)/transpose(jvp(Linear))/dot_general", 18, 256, {23, 9, 0},
+			0, 0},
+		{"adam.1", "fusion", "jit(step)/add", 19, 64, {18, 5, 1, 0}, 0, 0},
+		{"adam.2", "fusion", "jit(step)/add", 20, 96, {15, 6, 2, 0}, 0, 0},
+		{"adam.b", "fusion", "jit(step)/add", 21, 8, {17, 7, 3, 0}, 0, 0},
+		{"adam.n", "fusion", "jit(step)/add", 22, 80, {13, 8, 4, 0}, 0, 0},
+		{"back.m", "reduce", "jit(step)/transpose(jvp(Norm))/reduce_sum", 30, 20, {11, 0}, 0, 0},
+		{"adam.m", "fusion", "jit(step)/add", 31, 0, {30, 8, 4, 7, 3}, 0, 0},
+		{"root", "tuple", "", 24, 0, {19, 20, 21, 22, 12}, 0, 0},
+	};
+	const struct bytes module = module_of(rows, COUNT(rows), inside, 1);
+	struct hlo hlo;
+
+	CHECK_THAT(record(&module, module.count));
+	init(&hlo);
+	expect(&hlo, "back.n", HLO_BACKWARD, "p.norm");
+	expect(&hlo, "back.2", HLO_BACKWARD, "p.blocks[1]");
+	expect(&hlo, "sum.2", HLO_BACKWARD, "p.blocks[1]");
+	expect(&hlo, "back.1", HLO_BACKWARD, "p.blocks[0]");
+	expect(&hlo, "back.m", HLO_BACKWARD, "");
+	expect(&hlo, "back.x", HLO_BACKWARD, "p.blocks[0]");
+	expect(&hlo, "mix.1", HLO_BACKWARD, "p.blocks[0]");
+	expect(&hlo, "relu.1", HLO_BACKWARD, "p.blocks[0]");
+	hlo_free(&hlo);
+	forget();
+}
+
 /* XLA calls what becomes a command buffer: weights and states are the call's arguments. */
 static void test_called(void)
 {
@@ -701,6 +760,7 @@ int main(void)
 	test_classes();
 	test_called();
 	test_moves();
+	test_parts();
 	test_evaluation();
 	test_ranges();
 	test_graph();
