@@ -64,23 +64,11 @@ static void list(struct arena *arena, struct hlo_module *module)
 		text = arena_alloc(arena, strlen(i->op_name) + 1, 1);
 		length = read_keys(i->op_name, text, &leaf);
 		if (leaf)
-			module->arguments[module->argument_count++] = (struct hlo_argument){
-				arena_text(arena, text, length), leaf, i->element_count};
+			module->arguments[module->argument_count++] =
+				(struct hlo_argument){.path = arena_text(arena, text, length),
+					.leaf = leaf,
+					.element_count = i->element_count};
 	}
-}
-
-/* How well an argument's path is the layer's: the layer may have one component in front, the root's. 0: it is
- * not. */
-static size_t fit(const char *layer, const char *path)
-{
-	const size_t length = strlen(layer), n = strlen(path);
-	const char *behind = length >= n ? layer + length - n : NULL;
-
-	if (n == 0 || !behind || strcmp(behind, path) != 0)
-		return 0;
-	if (behind > layer && (behind[-1] != '/' || memchr(layer, '/', (size_t)(behind - 1 - layer))))
-		return 0;
-	return n;
 }
 
 /* Of the weights that a layer by the place of weights has. */
@@ -107,12 +95,14 @@ static uint64_t sum(const struct hlo_module *module, const char *layer)
 	size_t best = 0;
 
 	for (uint32_t i = 0; i < module->argument_count; i++) {
-		const size_t fits = fit(layer, module->arguments[i].path);
+		const struct hlo_argument *a = &module->arguments[i];
+		const size_t fits = a->scope && strcmp(a->scope, layer) == 0 ? strlen(a->path)
+									     : hlo_scope_fit(layer, a->path);
 
 		if (fits > best)
 			elements = 0;
 		if (fits && fits >= best) {
-			elements += module->arguments[i].element_count;
+			elements += a->element_count;
 			best = fits;
 		}
 	}
@@ -171,8 +161,11 @@ static const char *named_layer(const struct giving *g, const char *argument)
 
 	text[read_keys(argument, text, &leaf)] = 0;
 	for (uint32_t n = 0; *text && n < module->layer_count; n++)
-		if (fit(module->layers[n].name, text))
+		if (hlo_scope_fit(module->layers[n].name, text))
 			return module->layers[n].name;
+	for (uint32_t n = 0; *text && n < module->argument_count; n++)
+		if (strcmp(module->arguments[n].path, text) == 0)
+			return module->arguments[n].scope;
 	return NULL;
 }
 
@@ -325,10 +318,16 @@ static const char *layer_of(const struct giving *g, const struct hlo_instruction
 	return layer ? layer : layer_before(g->module, i);
 }
 
-/* What only passes its operand on, and has no name of its own. */
-static bool has_layer_of_neighbour(const struct hlo_instruction *i)
+/* Of what only passes a weight on the weight's layer, where its own name says none, or one that has it in it:
+ * a module's recomputation has the name of what is around it. */
+static const char *layer_handed(const struct giving *g, const struct hlo_instruction *i)
 {
-	return hlo_is_passing(i) && !strchr(i->op_name, '/');
+	const char *layer = layer_read(g, i, false);
+	const size_t length = strlen(i->layer);
+
+	if (!layer || !hlo_name_is_place(i->op_name))
+		return layer;
+	return strncmp(layer, i->layer, length) == 0 && layer[length] == '/' ? layer : NULL;
 }
 
 static void give_layers(struct giving *g)
@@ -343,8 +342,8 @@ static void give_layers(struct giving *g)
 			layers[n] = layer_read(g, i, true);
 		else if (is_of_pass(i) && !i->owns && strcmp(i->opcode, "parameter") != 0)
 			layers[n] = layer_of(g, i);
-		else if (is_of_pass(i) && has_layer_of_neighbour(i))
-			layers[n] = layer_read(g, i, false);
+		else if (is_of_pass(i) && hlo_is_passing(i))
+			layers[n] = layer_handed(g, i);
 	}
 	for (uint32_t n = 0; n < module->instruction_count; n++)
 		if (layers[n])
@@ -406,6 +405,7 @@ void hlo_list_arguments(struct arena *arena, struct hlo_module *module, const st
 	list(arena, module);
 	sort_arguments(module);
 	list_layers(arena, module);
+	hlo_find_scopes(module);
 	for (uint32_t n = 0; n < module->layer_count && !module->names_arguments; n++)
 		module->names_arguments = sum(module, module->layers[n].name) > 0;
 	g.by_weights = !module->names_arguments && are_scopes_vague(&g);

@@ -56,10 +56,9 @@ static void add_candidate(struct candidates *c, const char *op_name, bool produc
 		c->items[c->count++] = (struct candidate){op_name, 1, product};
 }
 
-/* What names a place in the program, and not an argument. */
-static bool is_place(const char *op_name)
+bool hlo_name_is_place(const char *op_name)
 {
-	return strchr(op_name, '/') != NULL;
+	return op_name[strcspn(op_name, "/[")] == '/';
 }
 
 static void look_inside(
@@ -68,7 +67,7 @@ static void look_inside(
 	for (uint32_t k = 0; k < inside->part_count; k++) {
 		const struct hlo_part *part = &module->parts[inside->first_part + k];
 
-		if (is_place(part->op_name))
+		if (hlo_name_is_place(part->op_name))
 			add_candidate(c, part->op_name, is_product(part->opcode));
 	}
 }
@@ -102,11 +101,11 @@ static void label_by_names(struct arena *arena, const struct hlo_module *module,
 			look_inside(module, &module->computations[i->called[k]], &inside);
 	best = best_of(&inside);
 	i->has_product = is_product(i->opcode) || (best && best->is_product);
-	if (is_product(i->opcode) && is_place(i->op_name))
+	if (is_product(i->opcode) && hlo_name_is_place(i->op_name))
 		label_by(arena, i, i->op_name, HLO_BY_PRODUCT);
 	else if (best && best->is_product)
 		label_by(arena, i, best->op_name, HLO_BY_PRODUCT);
-	else if (is_place(i->op_name))
+	else if (hlo_name_is_place(i->op_name))
 		label_by(arena, i, i->op_name, HLO_BY_NAME);
 	else if (best)
 		label_by(arena, i, best->op_name, HLO_BY_INSIDE);

@@ -77,6 +77,7 @@ struct hlo_part {
 struct hlo_argument {
 	const char *path; /* "Dense_0" */
 	const char *leaf; /* "kernel" */
+	const char *scope; /* the layer that has it, under a longer name; NULL: the path's, or none */
 	uint64_t element_count;
 };
 
@@ -165,6 +166,9 @@ void hlo_align(const struct hlo_module *module, const struct hlo_instruction *ar
 /* Of an op_name: FORWARD, BACKWARD or RECOMPUTED where it has a derivative, else NONE. */
 enum hlo_direction hlo_name_direction(const char *op_name);
 
+/* Whether it is a place in the program, and not an argument's name, which may have a slash, too. */
+bool hlo_name_is_place(const char *op_name);
+
 /* The path of modules in it, without derivatives, calls, loops and the primitive at its end: "CNN/Conv_0";
  * "": none. */
 const char *hlo_name_layer(struct arena *arena, const char *op_name);
@@ -204,6 +208,12 @@ bool hlo_is_passing(const struct hlo_instruction *instruction);
 
 /* What an operand is, through what hands it on; NULL: it is not there, or the way is too long. */
 const struct hlo_instruction *hlo_source(const struct hlo_module *module, uint32_t operand);
+
+/* How well an argument's path is a layer's: it may have one component in front, the root's. 0: it is not. */
+size_t hlo_scope_fit(const char *layer, const char *path);
+
+/* The layers of arguments whose path is none (hlo_scope.c), once layers and arguments are listed. */
+void hlo_find_scopes(struct hlo_module *module);
 
 /* In this order (hlo_label.c, hlo_argument.c). */
 struct hlo_flow hlo_label(struct arena *arena, struct hlo_module *module);

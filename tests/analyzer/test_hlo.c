@@ -604,6 +604,69 @@ static void test_handed(void)
 	forget();
 }
 
+/* Weights called after the module that made them, scopes after what calls it, too: the nearest is a weight's,
+ * and no other weight's. A name with a slash in it is no place in the program. */
+static void test_longer_scopes(void)
+{
+	static const struct row rows[] = {
+		{"w", "parameter", "p['net/linear']['w']", 1, 64, {0}, 0, 0},
+		{"v", "parameter", "p['net/stack/linear']['w']", 2, 96, {0}, 0, 1},
+		{"q", "parameter", "p['net/stack/qkv']['w']", 3, 48, {0}, 0, 2},
+		{"m", "parameter", "s[0].mu['net/linear']['w']", 4, 64, {0}, 0, 3},
+		{"n", "parameter", "s[0].mu['net/stack/linear']['w']", 5, 96, {0}, 0, 4},
+		{"o", "parameter", "s[0].mu['net/stack/qkv']['w']", 6, 48, {0}, 0, 5},
+		{"e", "parameter", "p['net']['positions']", 7, 24, {0}, 0, 6},
+		{"x", "parameter", "x", 8, 32, {0}, 0, 7},
+		{"copy.1", "copy", "jit(step)/transpose(jvp(net))/jvp(net)/remat2", 9, 48, {3, 0}, 0, 0},
+		{"bitcast.2", "bitcast", "", 25, 64, {10, 0}, 0, 0},
+		{"copy.2", "copy", "", 10, 64, {1, 0}, 0, 0},
+		{"dot.1", "custom-call", "jit(step)/jvp(net)/stack/qkv/dot_general", 11, 32, {9, 8, 7, 0}, 0,
+			0},
+		{"dot.2", "custom-call", "jit(step)/jvp(net)/stack/sequential/linear/dot_general", 12, 32,
+			{11, 2, 0}, 0, 0},
+		{"dot.3", "custom-call", "jit(step)/jvp(net)/sequential/linear/dot_general", 13, 32,
+			{12, 1, 0}, 0, 0},
+		{"tanh.1", "fusion", "jit(step)/jvp(once)/again/net/tanh", 26, 32, {11, 0}, 0, 0},
+		{"loss.1", "reduce", "jit(step)/jvp()/reduce_sum", 14, 1, {13, 26, 0}, 0, 0},
+		{"back.3", "custom-call", "jit(step)/transpose(jvp(net))/sequential/linear/dot_general", 15,
+			64, {13, 12, 25, 0}, 0, 0},
+		{"relu.1", "fusion", "jit(step)/transpose(jvp(net))/stack/sequential/max", 16, 32, {13, 0}, 0,
+			0},
+		{"back.2", "custom-call", "jit(step)/transpose(jvp(net))/stack/sequential/linear/dot_general",
+			17, 96, {16, 11, 0}, 0, 0},
+		{"back.1", "custom-call", "jit(step)/transpose(jvp(net))/stack/qkv/dot_general", 18, 48,
+			{13, 8, 0}, 0, 0},
+		{"adam.3", "fusion", "jit(step)/add", 19, 64, {15, 4, 1, 0}, 0, 0},
+		{"adam.2", "fusion", "jit(step)/add", 20, 96, {17, 5, 2, 0}, 0, 0},
+		{"adam.1", "fusion", "jit(step)/add", 21, 48, {18, 6, 3, 0}, 0, 0},
+		{"h", "parameter", "p['linear']['w']", 27, 40, {0}, 0, 8},
+		{"adam.h", "fusion", "jit(step)/add", 28, 40, {27, 18, 0}, 0, 0},
+		{"g", "parameter", "p['net/qkv']['w']", 29, 41, {0}, 0, 9},
+		{"adam.g", "fusion", "jit(step)/add", 30, 41, {29, 18, 0}, 0, 0},
+		{"root", "tuple", "", 22, 0, {19, 20, 21, 7, 14}, 0, 0},
+	};
+	const struct bytes module = module_of(rows, COUNT(rows), inside, 1);
+	struct hlo hlo;
+	uint64_t elements;
+
+	CHECK_THAT(record(&module, module.count));
+	init(&hlo);
+	expect(&hlo, "copy.1", HLO_FORWARD, "net/stack/qkv");
+	expect(&hlo, "copy.2", HLO_BACKWARD, "net/sequential/linear");
+	expect(&hlo, "dot.2", HLO_FORWARD, "net/stack/sequential/linear");
+	expect(&hlo, "relu.1", HLO_BACKWARD, "net/stack/sequential/linear");
+	expect(&hlo, "adam.2", HLO_UPDATE, "net/stack/sequential/linear");
+	expect(&hlo, "adam.3", HLO_UPDATE, "net/sequential/linear");
+	expect(&hlo, "tanh.1", HLO_FORWARD, "net/stack/qkv");
+	expect(&hlo, "adam.h", HLO_UPDATE, "");
+	expect(&hlo, "adam.g", HLO_UPDATE, "");
+	CHECK_THAT(hlo_owns(&hlo.modules[0], "net/sequential/linear", &elements) && elements == 64);
+	CHECK_THAT(hlo_owns(&hlo.modules[0], "net/stack/sequential/linear", &elements) && elements == 96);
+	CHECK_THAT(hlo_owns(&hlo.modules[0], "net/stack/qkv", &elements) && elements == 48);
+	hlo_free(&hlo);
+	forget();
+}
+
 static void test_names(void)
 {
 	static const struct {
@@ -761,6 +824,7 @@ int main(void)
 	test_called();
 	test_moves();
 	test_parts();
+	test_longer_scopes();
 	test_evaluation();
 	test_ranges();
 	test_graph();
