@@ -139,6 +139,7 @@ class Program:
         self.entry = without_calls(self.computations, entry)
         bodies = {i.body for c in self.computations.values() for i in c.values() if i.body}
         self.computations = {name: without_calls(self.computations, c) if name in bodies else c for name, c in self.computations.items()}
+        self.weights = {keys_of(i.label) for i in self.entry.values() if i.op == "parameter" and re.match(r"p[\[.]", i.label)}
         self.users = collections.defaultdict(list)
         for instruction in self.entry.values():
             for arg in self.args(instruction):
@@ -246,7 +247,7 @@ class Program:
         return {phase} - {None}
 
     def is_passing(self, instruction):
-        return instruction.op in PASSING or instruction.name.startswith(("wrapped_transpose", "wrapped_convert", "wrapped_copy"))
+        return instruction.op in PASSING or instruction.name.startswith(("wrapped_transpose", "wrapped_convert", "wrapped_copy", "loop_pad_fusion"))
 
     def weight(self, arg):
         """That which an operand is, through what hands it on; None: it is none."""
@@ -372,24 +373,34 @@ def read_calls(build, run):
     return [c for c in calls if c["time_ns"] and c["phase"] not in ("host to device", "h2d") and not c["name"].startswith("nccl")]
 
 
-def is_layer(row, call):
-    """The root module's name is the program's, and no key; a repetition of a loop has its number."""
+def is_within(path, layer):
+    """Is all of the path in the layer's, in order, with its end at the end? Scopes of what calls a module may be between."""
+    path, layer = path.split("/"), layer.split("/")
+    rest = iter(layer)
+    return path[-1] == layer[-1] and all(key in rest for key in path)
+
+
+def is_layer(row, call, places):
+    """The root module's name is the program's, and no key; a repetition of a loop has its number. places: of all weights."""
     layer = call["layer"] or ""
     if re.match(r"p[\[.]", layer):
         return "/".join(way_of(layer)) in row.layers
     layer = re.sub(r"\[\d+\]", "", layer)
-    return layer in row.layers or layer.partition("/")[2] in row.layers
+    if layer in row.layers or layer.partition("/")[2] in row.layers:
+        return True
+    within = [place for place in places if is_within(place, layer)]
+    return bool(within) and max(within, key=len) in row.layers
 
 
-def judge(rows, calls):
+def judge(program, calls):
     time, wrong = collections.Counter(all=sum(c["time_ns"] for c in calls)), collections.Counter()
-    for row, call in align(rows, calls):
+    for row, call in align(program.rows, calls):
         ns = call["time_ns"]
         if not row.phases:
             continue
         phase = call["phase"] in row.phases
         judged = bool(row.layers) and "update" not in row.phases
-        layer = not judged or is_layer(row, call)
+        layer = not judged or is_layer(row, call, program.weights)
         time.update(compared=ns, phase=phase * ns, judged=judged * ns, layer=(judged and layer) * ns, right=(phase and layer) * ns)
         if not (phase and layer):
             wrong["%s %s is %s %s (%s)" % ("/".join(sorted(row.phases)), "|".join(sorted(row.layers)) or "-", call["phase"], call["layer"] or "-", row.name)] += ns
@@ -418,7 +429,7 @@ def make_cell(program, python, gpu, options, run):
     try:
         found = json.loads(report.stdout)
         paths = glob.glob(run + ".dump/*jit_step*gpu_after_optimizations.txt")
-        cell = judge(Program(max(paths, key=os.path.getsize)).rows, read_calls(options.build, run))
+        cell = judge(Program(max(paths, key=os.path.getsize)), read_calls(options.build, run))
         cell.update(found=found["iterations_found"], confidence=found["confidence"], told=100 * (found["told_by_framework"] or 0), steps=STEPS)
     except (ValueError, KeyError, IndexError) as problem:
         cell = {"error": "not analysed: %r" % problem}
