@@ -29,14 +29,39 @@ bool hlo_is_passing(const struct hlo_instruction *instruction)
 	return false;
 }
 
+/* What a loop's body, or what it calls, was given from outside for one of its parameters, or for an element
+ * of one; HLO_NO_INSTRUCTION: it is none. What the loop does not change is the same in each repetition. */
+static uint32_t given_from_outside(const struct hlo_module *module, const struct hlo_instruction *i)
+{
+	const bool is_element = strcmp(i->opcode, "get-tuple-element") == 0 && i->operand_count &&
+				i->operands[0] != HLO_NO_INSTRUCTION;
+	const struct hlo_instruction *parameter = is_element ? &module->instructions[i->operands[0]] : i,
+				     *from;
+	const uint32_t caller = module->computations[i->computation].caller;
+
+	if (strcmp(parameter->opcode, "parameter") != 0 || parameter->operand_count ||
+		caller == HLO_NO_INSTRUCTION)
+		return HLO_NO_INSTRUCTION;
+	from = &module->instructions[caller];
+	if (is_element && strcmp(from->opcode, "while") == 0 && from->operand_count &&
+		from->operands[0] != HLO_NO_INSTRUCTION)
+		from = &module->instructions[from->operands[0]];
+	else if (is_element || strcmp(from->opcode, "call") != 0)
+		return HLO_NO_INSTRUCTION;
+	if (is_element && strcmp(from->opcode, "tuple") != 0)
+		return HLO_NO_INSTRUCTION;
+	return i->index < from->operand_count ? from->operands[i->index] : HLO_NO_INSTRUCTION;
+}
+
 const struct hlo_instruction *hlo_source(const struct hlo_module *module, uint32_t operand)
 {
 	for (unsigned step = 0; step < STEPS_MOST && operand != HLO_NO_INSTRUCTION; step++) {
 		const struct hlo_instruction *i = &module->instructions[operand];
+		const uint32_t outside = given_from_outside(module, i);
 
-		if (!hlo_is_passing(i) || i->operand_count == 0)
+		if (outside == HLO_NO_INSTRUCTION && (!hlo_is_passing(i) || i->operand_count == 0))
 			return i;
-		operand = i->operands[0];
+		operand = outside == HLO_NO_INSTRUCTION ? i->operands[0] : outside;
 	}
 	return NULL;
 }

@@ -513,6 +513,61 @@ static void test_called(void)
 	forget();
 }
 
+/* What a loop's body calls cuts a block's weight out of all that the loop was given: it is of that weight's
+ * layer. */
+static void test_loop(void)
+{
+	static const struct row called[] = {
+		{"p.0", "parameter", "", 70, 1, {0}, 0, 0},
+		{"p.1", "parameter", "", 71, 128, {0}, 0, 1},
+		{"cut.1", "fusion", "jit(step)/jvp(Net)/while/body/dynamic_slice", 72, 64, {71, 70, 0}, 0, 0},
+	};
+	static const struct row body[] = {
+		{"arg", "parameter", "", 50, 0, {0}, 0, 0},
+		{"n", "get-tuple-element", "", 51, 1, {50, 0}, 0, 0},
+		{"x.1", "get-tuple-element", "", 52, 32, {50, 0}, 0, 1},
+		{"all", "get-tuple-element", "", 53, 128, {50, 0}, 0, 2},
+		{"call.1", "call", "", 54, 64, {51, 53, 0}, 902, 0},
+		{"dot.1", "custom-call", "jit(step)/jvp(Net)/while/body/fc/dot_general", 55, 32, {54, 52, 0},
+			0, 0},
+		{"made", "tuple", "", 56, 0, {51, 55, 53, 0}, 0, 0},
+	};
+	static const struct row entry[] = {
+		{"w", "parameter", "p['params']['fc']['kernel']", 1, 128, {0}, 0, 0},
+		{"m", "parameter", "s[0].mu['params']['fc']['kernel']", 2, 128, {0}, 0, 1},
+		{"x", "parameter", "x", 3, 32, {0}, 0, 2},
+		{"zero", "constant", "", 4, 1, {0}, 0, 0},
+		{"given", "tuple", "", 5, 0, {4, 3, 1, 0}, 0, 0},
+		{"while.1", "while", "jit(step)/jvp(Net)/while", 6, 0, {5, 0}, FUSED, 0},
+		{"out", "get-tuple-element", "", 7, 32, {6, 0}, 0, 1},
+		{"loss.1", "reduce", "jit(step)/jvp()/reduce_sum", 8, 1, {7, 0}, 0, 0},
+		{"back.1", "custom-call", "jit(step)/transpose(jvp(Net))/fc/dot_general", 9, 128, {7, 3, 0},
+			0, 0},
+		{"adam.1", "fusion", "jit(step)/add", 10, 128, {9, 2, 1, 0}, 0, 0},
+		{"root", "tuple", "", 11, 0, {10, 8, 0}, 0, 0},
+	};
+	struct bytes module = {.count = 0}, wrapped = {.count = 0}, schedule = {.count = 0};
+	struct hlo hlo;
+
+	put_text(&module, 1, "jit_step");
+	put_computation(&module, 902, called, COUNT(called));
+	put_computation(&module, FUSED, body, COUNT(body));
+	put_computation(&module, ENTRY, entry, COUNT(entry));
+	put(&module, 5, 13);
+	put(&module, 6, ENTRY);
+	put_sequence(&schedule, 902, called, COUNT(called));
+	put_sequence(&schedule, FUSED, body, COUNT(body));
+	put_sequence(&schedule, ENTRY, entry, COUNT(entry));
+	put_message(&module, 7, &schedule);
+	put_message(&wrapped, 1, &module);
+	CHECK_THAT(record(&wrapped, wrapped.count));
+	init(&hlo);
+	expect(&hlo, "dot.1", HLO_FORWARD, "Net/fc");
+	expect(&hlo, "cut.1", HLO_FORWARD, "Net/fc");
+	hlo_free(&hlo);
+	forget();
+}
+
 /* Without derivatives, and without new weights, nothing is said. */
 static void test_evaluation(void)
 {
@@ -825,6 +880,7 @@ int main(void)
 	test_moves();
 	test_parts();
 	test_longer_scopes();
+	test_loop();
 	test_evaluation();
 	test_ranges();
 	test_graph();
