@@ -117,6 +117,12 @@ static void follow_back(struct walk *walk)
 	}
 }
 
+/* A collective, or one that XLA starts and ends as what is asynchronous. */
+static bool is_exchange(const char *opcode)
+{
+	return is_collective(opcode) || strncmp(opcode, "async-", 6) == 0;
+}
+
 /* The number that was brought together with other data to be exchanged at once, of which a number is cut out
  * again; NULL: it is none, or there are several. */
 static const struct hlo_instruction *number_exchanged(
@@ -126,7 +132,7 @@ static const struct hlo_instruction *number_exchanged(
 
 	if (!is_number(cut) || !strstr(cut->name, "slice"))
 		return NULL;
-	for (unsigned step = 0; step < CALLS_MOST && (from == cut || is_collective(from->opcode)); step++) {
+	for (unsigned step = 0; step < CALLS_MOST && (from == cut || is_exchange(from->opcode)); step++) {
 		if (from->operand_count != 1 || from->operands[0] == HLO_NO_INSTRUCTION)
 			return NULL;
 		from = &module->instructions[from->operands[0]];

@@ -402,7 +402,10 @@ static void test_moves(void)
 		{"adam.2", "fusion", "jit(step)/add", 16, 32, {14, 4, 2, 0}, 0, 0},
 		{"wrapped_slice.3", "fusion", "", 18, 1, {12, 0}, 0, 0},
 		{"mean.1", "fusion", "jit(step)/div", 19, 1, {18, 0}, 0, 0},
-		{"root", "tuple", "", 17, 0, {15, 16, 19, 0}, 0, 0},
+		{"all-reduce-start", "async-start", "", 20, 97, {11, 0}, 0, 0},
+		{"all-reduce-done", "async-done", "", 21, 97, {20, 0}, 0, 0},
+		{"wrapped_slice.4", "fusion", "", 22, 1, {21, 0}, 0, 0},
+		{"root", "tuple", "", 17, 0, {15, 16, 19, 22, 0}, 0, 0},
 	};
 	const struct bytes module = module_of(rows, COUNT(rows), inside, 1);
 	struct hlo hlo;
@@ -415,6 +418,7 @@ static void test_moves(void)
 	expect(&hlo, "wrapped_slice.2", HLO_BACKWARD, "p['b']");
 	expect(&hlo, "adam.2", HLO_UPDATE, "p['b']");
 	CHECK_THAT(find(&hlo, "wrapped_slice.3")->direction == HLO_FORWARD);
+	CHECK_THAT(find(&hlo, "wrapped_slice.4")->direction == HLO_FORWARD);
 	CHECK_THAT(find(&hlo, "mean.1")->direction == HLO_FORWARD);
 	hlo_free(&hlo);
 	forget();
