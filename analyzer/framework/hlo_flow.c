@@ -12,7 +12,7 @@
 
 #include <stdlib.h>
 
-#define CALLS_MOST 8 /* one in another */
+#define CALLS_MOST 8 /* one in another, or exchanges one after another */
 
 static const struct hlo_instruction *root_of(const struct hlo_module *module)
 {
@@ -132,7 +132,9 @@ static const struct hlo_instruction *number_exchanged(
 
 	if (!is_number(cut) || !strstr(cut->name, "slice"))
 		return NULL;
-	for (unsigned step = 0; step < CALLS_MOST && (from == cut || is_exchange(from->opcode)); step++) {
+	for (unsigned step = 0;
+		step < CALLS_MOST && (from == cut || is_exchange(from->opcode) || hlo_is_passing(from));
+		step++) {
 		if (from->operand_count != 1 || from->operands[0] == HLO_NO_INSTRUCTION)
 			return NULL;
 		from = &module->instructions[from->operands[0]];
@@ -140,33 +142,46 @@ static const struct hlo_instruction *number_exchanged(
 	if (!strstr(from->name, "concatenate"))
 		return NULL;
 	for (uint32_t k = 0; k < from->operand_count; k++) {
-		const struct hlo_instruction *part = hlo_source(module, from->operands[k]);
+		const uint32_t part = from->operands[k];
 
-		if (!part || !is_number(part))
+		if (part == HLO_NO_INSTRUCTION || !is_number(&module->instructions[part]))
 			continue;
 		if (found)
 			return NULL;
-		found = part;
+		found = &module->instructions[part];
 	}
 	return found;
 }
 
-/* Onwards, but not to a loss that was exchanged together with gradients. */
-static void follow(struct walk *walk)
+static void follow_on(struct walk *walk)
 {
 	const struct hlo_module *module = walk->module;
 
 	while (walk->todo_count) {
 		const struct hlo_instruction *i = &module->instructions[walk->todo[--walk->todo_count]];
 
-		for (uint32_t k = 0; k < i->user_count; k++) {
-			const struct hlo_instruction *number =
-				number_exchanged(module, &module->instructions[i->users[k]]);
-
-			if (!number || number->direction != HLO_FORWARD)
+		for (uint32_t k = 0; k < i->user_count; k++)
+			if (!number_exchanged(module, &module->instructions[i->users[k]]))
 				hlo_flow_add(walk, i->users[k]);
+	}
+}
+
+/* A number that was exchanged together with gradients, as the loss, follows from that number alone. */
+static void follow(struct walk *walk)
+{
+	const struct hlo_module *module = walk->module;
+
+	for (unsigned round = 0; round < CALLS_MOST && walk->todo_count; round++) {
+		follow_on(walk);
+		for (uint32_t n = 0; n < module->instruction_count; n++) {
+			const struct hlo_instruction *number =
+				number_exchanged(module, &module->instructions[n]);
+
+			if (number && walk->seen[number - module->instructions])
+				hlo_flow_add(walk, n);
 		}
 	}
+	follow_on(walk);
 }
 
 /* What has this direction by a name, and what follows from it. The caller frees it. */

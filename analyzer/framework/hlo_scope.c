@@ -34,11 +34,11 @@ static uint32_t count_more(const char *layer, const char *path)
 size_t hlo_scope_fit(const char *layer, const char *path)
 {
 	const size_t length = strlen(layer), n = strlen(path);
-	const char *behind = length >= n ? layer + length - n : NULL;
+	const char *tail = length >= n ? layer + length - n : NULL;
 
-	if (n == 0 || !behind || strcmp(behind, path) != 0)
+	if (n == 0 || !tail || strcmp(tail, path) != 0)
 		return 0;
-	if (behind > layer && (behind[-1] != '/' || memchr(layer, '/', (size_t)(behind - 1 - layer))))
+	if (tail > layer && (tail[-1] != '/' || memchr(layer, '/', (size_t)(tail - 1 - layer))))
 		return 0;
 	return n;
 }

@@ -394,7 +394,8 @@ static void test_moves(void)
 		{"loss.1", "reduce", "jit(step)/jvp()/reduce_sum", 8, 1, {7, 0}, 0, 0},
 		{"back.2", "custom-call", "jit(step)/transpose(jvp())/dot_general", 9, 32, {7, 6, 0}, 0, 0},
 		{"back.1", "custom-call", "jit(step)/transpose(jvp())/dot_general", 10, 64, {7, 5, 0}, 0, 0},
-		{"wrapped_concatenate", "fusion", "", 11, 97, {9, 10, 8, 0}, 0, 0},
+		{"part.1", "fusion", "jit(step)/div", 24, 1, {8, 0}, 0, 0},
+		{"wrapped_concatenate", "fusion", "", 11, 97, {9, 10, 24, 0}, 0, 0},
 		{"all-reduce.1", "all-reduce", "", 12, 97, {11, 0}, 0, 0},
 		{"wrapped_slice.1", "fusion", "jit(step)/psum", 13, 64, {12, 0}, 0, 0},
 		{"wrapped_slice.2", "fusion", "jit(step)/psum", 14, 32, {12, 0}, 0, 0},
@@ -404,7 +405,8 @@ static void test_moves(void)
 		{"mean.1", "fusion", "jit(step)/div", 19, 1, {18, 0}, 0, 0},
 		{"all-reduce-start", "async-start", "", 20, 97, {11, 0}, 0, 0},
 		{"all-reduce-done", "async-done", "", 21, 97, {20, 0}, 0, 0},
-		{"wrapped_slice.4", "fusion", "", 22, 1, {21, 0}, 0, 0},
+		{"handed", "copy", "", 23, 97, {21, 0}, 0, 0},
+		{"wrapped_slice.4", "fusion", "", 22, 1, {23, 0}, 0, 0},
 		{"root", "tuple", "", 17, 0, {15, 16, 19, 22, 0}, 0, 0},
 	};
 	const struct bytes module = module_of(rows, COUNT(rows), inside, 1);
