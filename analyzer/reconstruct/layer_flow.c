@@ -113,22 +113,50 @@ static uint32_t row_end(const struct flow_work *work, uint32_t step, uint32_t fi
 	return end;
 }
 
-/* What stands in one row with a weight is a parameter. How many are new. */
-static uint32_t mark_row(
-	struct flow_work *work, uint32_t step, uint32_t first, uint32_t end, const bool *weights)
+/* What stands in one row with a weight is a parameter. */
+static void mark_row(const struct flow_work *work, uint32_t step, uint32_t first, uint32_t end,
+	const bool *weights, bool *marks)
 {
 	bool has_weight = false;
-	uint32_t count = 0;
 
 	for (uint32_t t = first; t < end; t++)
 		has_weight |= weights[flow_touch_of(work, step, t)->place];
-	for (uint32_t t = first; t < end && has_weight; t++) {
-		struct flow_place *place = &work->places[flow_touch_of(work, step, t)->place];
+	for (uint32_t t = first; t < end && has_weight; t++)
+		marks[flow_touch_of(work, step, t)->place] = true;
+}
 
-		count += !place->parameter;
-		place->parameter = true;
-	}
-	return count;
+/* The first step that may be of an update where no kernel is called so: after the last computation of a
+ * library. */
+static uint32_t update_may_begin(const struct flow_work *work)
+{
+	uint32_t begin = work->step_count;
+
+	for (uint32_t i = 0; i < work->step_count; i++)
+		if (flow_changes_parameters(work, i))
+			return work->step_count;
+	while (begin > 0 && !work->steps[begin - 1].computes)
+		begin--;
+	return begin;
+}
+
+/* By place: does it stand in one row with a weight in the arguments of an update? The caller frees it. */
+static bool *find_rows(const struct flow_work *work)
+{
+	bool *weights = flow_find_weights(work);
+	bool *marks = mem_alloc(work->place_count, sizeof(*marks));
+	const uint32_t begin = update_may_begin(work);
+
+	for (uint32_t i = 0; i < work->step_count; i++)
+		for (uint32_t t = 0, end;
+			(flow_changes_parameters(work, i) || (i >= begin && work->steps[i].launch)) &&
+			t < work->steps[i].count;
+			t = end) {
+			end = row_end(work, i, t);
+			mark_row(work, i, t, end, weights, marks);
+			end += end == t; /* none begins here */
+		}
+	free(weights);
+	return marks;
 }
 
 /* Of what is gathered from shards, the shards are the parameters; how many there are. */
@@ -142,21 +170,42 @@ static uint32_t mark_shards(struct flow_work *work)
 /* Parameters by the arguments of updates; how many there are. */
 static uint32_t mark_updated(struct flow_work *work)
 {
-	bool *weights = flow_find_weights(work);
+	bool *rows = find_rows(work);
 	uint32_t count = 0;
 
-	for (uint32_t p = 0; p < work->place_count; p++)
-		work->places[p].parameter = false;
-	for (uint32_t i = 0; i < work->step_count; i++)
-		for (uint32_t t = 0, end; flow_changes_parameters(work, i) && t < work->steps[i].count;
-			t = end) {
-			end = row_end(work, i, t);
-			count += mark_row(work, i, t, end, weights);
-			end += end == t; /* none begins here */
-		}
-	free(weights);
+	for (uint32_t p = 0; p < work->place_count; p++) {
+		work->places[p].parameter = rows[p];
+		count += rows[p];
+	}
+	free(rows);
 	note_bytes(work);
 	return count;
+}
+
+/*
+ * Where all copies to what updates have as arguments were written over before the first iteration, their
+ * memory was used before the parameters: these are known by the updates alone. Has that been so?
+ */
+static bool replace_overwritten(struct flow_work *work)
+{
+	bool *rows = find_rows(work), *over = flow_overwritten(work), all = false;
+
+	for (uint32_t p = 0; p < work->place_count; p++)
+		if (rows[p] && work->places[p].parameter) {
+			all = over[p];
+			if (!all)
+				break;
+		}
+	for (uint32_t p = 0; p < work->place_count && all; p++) {
+		work->places[p].bytes = 0;
+		work->places[p].copied_in = NULL;
+		work->places[p].made = true;
+	}
+	if (all)
+		work->parameter_count = mark_updated(work);
+	free(over);
+	free(rows);
+	return all;
 }
 
 /*
@@ -288,6 +337,15 @@ void flow_touch_blocks(struct flow_work *work)
 	work->touch_room = room;
 }
 
+/* Parameters beside those at the starts of copies, or in their place, where none of these is updated. */
+static void mark_others(struct flow_work *work)
+{
+	if (work->parameter_count < COPIED_LEAST && rule_is_on(RULE_COPIED_INSIDE))
+		work->parameter_count += flow_mark_copied(work, true);
+	if (rule_is_on(RULE_UPDATED_ROWS) && !are_updated(work))
+		work->parameter_count = mark_updated(work);
+}
+
 bool flow_parameters(struct flow_work *work, const struct iteration_list *iterations)
 {
 	uint32_t weights;
@@ -297,10 +355,8 @@ bool flow_parameters(struct flow_work *work, const struct iteration_list *iterat
 		work->parameter_count = mark_shards(work);
 	} else {
 		work->parameter_count = rule_is_on(RULE_COPIED) ? flow_mark_copied(work, false) : 0;
-		if (work->parameter_count < COPIED_LEAST && rule_is_on(RULE_COPIED_INSIDE))
-			work->parameter_count += flow_mark_copied(work, true);
-		if (rule_is_on(RULE_UPDATED_ROWS) && !are_updated(work))
-			work->parameter_count = mark_updated(work);
+		if (!rule_is_on(RULE_OVERWRITTEN) || !replace_overwritten(work))
+			mark_others(work);
 	}
 	work->assign->list->updates = flow_count_updates(work);
 	/* what libraries read alone may be parts of activations: weights are believed where there is an

@@ -36,6 +36,7 @@ struct flow_place {
 	bool persistent;     /* touched in another iteration too */
 	bool library_writes; /* by a computation */
 	bool input;          /* copied from the host in the iteration */
+	bool made;           /* on the device: copies to its address were of something else */
 	const char *module;  /* of a shard: what works with the parameter, ""; NULL: not looked for yet */
 	uint32_t block; /* of a parameter in a block that was copied as one: the block's first, + 1; 0: in
 			   none */
@@ -47,6 +48,12 @@ struct flow_place {
 	uint32_t cast; /* the parameter that it is a copy of, or FLOW_NOWHERE; while steps are gone through */
 	uint32_t cast_step; /* that made the copy */
 };
+
+/* A library that reads a place may not say how much (struct flow_access). */
+static inline bool flow_is_sized(const struct flow_place *place)
+{
+	return place->bytes > 1;
+}
 
 /* Once through the model and back: batches that make one step together have a pass each. */
 struct flow_pass {
@@ -163,6 +170,10 @@ void flow_note_set_up(struct flow_work *work, const struct iteration_list *itera
 /* Marks parameters: what lies in a copied range, or only what begins one. How many are new. */
 uint32_t flow_mark_copied(struct flow_work *work, bool inside);
 
+/* By place of a parameter: was something else written over what was copied there, before the first iteration?
+ * The caller frees it. */
+bool *flow_overwritten(const struct flow_work *work);
+
 /* Of parameters that lie in one block, copied in the set-up, each reaches to the next. */
 void flow_divide_blocks(struct flow_work *work);
 
@@ -177,6 +188,10 @@ bool flow_parameters(struct flow_work *work, const struct iteration_list *iterat
 /* The weights of a recurrent network are put together after they were copied: a library reads all of them
  * from where the first one is, which alone is left of them. That gets their size. */
 void flow_size_packed(struct flow_work *work);
+
+/* The sizes of parameters that are not known yet, by what was set in the set-up: them, or their state in the
+ * optimizer (layer_flow_size.c). */
+void flow_size_made(struct flow_work *work);
 
 /* Where a library reads a block of parameters as one, its step touches all of them. */
 void flow_touch_blocks(struct flow_work *work);
@@ -253,6 +268,10 @@ bool flow_is_argument(const struct flow_work *work, const struct flow_burst *bur
 /* Which places are the parameters' gradients; the last backward pass begins after `turn` at the earliest
  * (layer_flow_gradient.c). */
 void flow_gradients(struct flow_work *work, uint32_t turn);
+
+/* By place: of a parameter the state that stands beside it in the update, or FLOW_NOWHERE. The caller frees
+ * them. */
+uint32_t *flow_states(const struct flow_work *work);
 
 /*
  * Moves the part's update to the front, over launches that work on gradients and on what nothing before them

@@ -140,6 +140,15 @@ static uint32_t *pair_all(const struct flow_work *work, enum update_role role, e
 	return pairs;
 }
 
+uint32_t *flow_states(const struct flow_work *work)
+{
+	const struct before before = {flow_last_touches(work, work->begin, work->update_begin), 0};
+	uint32_t *states = pair_all(work, IS_PARAMETER, IS_STATE, &before);
+
+	free(before.last);
+	return states;
+}
+
 /* By place: is it a parameter whose gradient is known? The caller frees it. */
 static bool *with_gradients(const struct flow_work *work)
 {

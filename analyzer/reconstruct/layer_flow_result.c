@@ -59,6 +59,7 @@ static void hand_over_parameters(struct flow_assigning *a)
 	struct graph *graph = &assign->graph;
 
 	flow_size_packed(work);
+	flow_size_made(work);
 	graph->parameter_count = graph->service_count = 0;
 	free(assign->owners);
 	assign->owners = mem_alloc(work->parameter_count, sizeof(*assign->owners));
@@ -78,7 +79,7 @@ static void hand_over_parameters(struct flow_assigning *a)
 		assign->owners[number] = layer;
 		if (layer != LAYER_NONE) {
 			assign->list->items[layer].parameter_bytes += place->bytes;
-			assign->list->items[layer].partly_sized |= place->bytes == 0;
+			assign->list->items[layer].partly_sized |= !flow_is_sized(place);
 		}
 		flow_add_services(work, p, number);
 	}

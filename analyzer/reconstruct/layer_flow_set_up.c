@@ -113,6 +113,37 @@ uint32_t flow_mark_copied(struct flow_work *work, bool inside)
 	return count;
 }
 
+/* Where a call begins to write, as far as it is known: a launch's result stands first. */
+static struct flow_place *begun_by(const struct flow_work *work, uint32_t call, uint64_t *bytes)
+{
+	const struct flow *flow = flow_of(work, call);
+	const struct timeline_touch *touches;
+	uint64_t address;
+	size_t count;
+
+	*bytes = 0;
+	if (flow->kind != PM_KIND_LAUNCH)
+		return is_written(flow, &address, bytes) ? flow_place_at(work, address) : NULL;
+	if (!layer_knows_touches(work->assign, call))
+		return NULL;
+	touches = layer_touches(work->assign, call, &count);
+	return count ? flow_place_at(work, touches[0].address) : NULL;
+}
+
+bool *flow_overwritten(const struct flow_work *work)
+{
+	bool *over = mem_alloc(work->place_count, sizeof(*over));
+
+	for (size_t i = 0; i < work->before_first; i++) {
+		uint64_t bytes;
+		const struct flow_place *place = begun_by(work, work->assign->worker->calls[i], &bytes);
+
+		if (place && place->parameter)
+			over[place - work->places] = bytes != place->bytes;
+	}
+	return over;
+}
+
 /* The end of a block whose first piece the call at `call` of the worker has copied there. */
 static uint64_t block_end(
 	const struct flow_work *work, size_t call, size_t end, uint64_t address, uint64_t bytes)
@@ -149,7 +180,8 @@ void flow_divide_blocks(struct flow_work *work)
 		for (uint32_t p = work->place_count; p-- > 0;) {
 			struct flow_place *place = &work->places[p];
 
-			if (!place->parameter || place->address < address || place->address >= limit)
+			if (!place->parameter || place->made || place->address < address ||
+				place->address >= limit)
 				continue;
 			if (pieces || place->bytes == 0 || place->bytes > limit - place->address)
 				place->bytes = limit - place->address;

@@ -85,8 +85,10 @@ static void join_layers(struct layer_assign *assign, uint32_t layer, uint32_t ot
 	for (size_t p = 0; p < assign->graph.parameter_count; p++)
 		if (assign->owners[p] == other)
 			assign->owners[p] = owner;
-	if (owner == layer)
+	if (owner == layer) {
 		assign->list->items[layer].parameter_bytes += assign->list->items[other].parameter_bytes;
+		assign->list->items[layer].partly_sized |= assign->list->items[other].partly_sized;
+	}
 	assign->list->items[other].parameter_bytes = 0;
 	assign->list->items[other].module = "";
 	assign->list->items[other].name = NULL; /* goes with the next sorting */

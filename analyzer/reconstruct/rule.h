@@ -95,6 +95,8 @@
 		"what the program's own kernels touch", "all that follows here", "flow each") \
 	X(COPIED, "copied", PARAMETERS, DATA_FLOW, SURE, \
 		"copies to the device before the first iteration", "parameters at their starts", "test_rules") \
+	X(OVERWRITTEN, "overwritten", PARAMETERS, DATA_FLOW, LIKELY, \
+		"something else written over all that was copied", "what stands in a row with a weight, as below", "test_rules") \
 	X(COPIED_INSIDE, "copied_inside", PARAMETERS, DATA_FLOW, LIKELY, \
 		"few copies to the device", "parameters anywhere in them", "flow block") \
 	X(UPDATED_ROWS, "updated_rows", PARAMETERS, DATA_FLOW, LIKELY, \
@@ -107,6 +109,10 @@
 		"a library that reads a block of parameters", "a touch of each", "none") \
 	X(SHARDS, "shards", PARAMETERS, DATA_FLOW, SURE, \
 		"collectives that gather parameters", "the shard is what they are touched as", "flow zero") \
+	X(SET_SIZES, "set_sizes", PARAMETERS, DATA_FLOW, SURE, \
+		"a set that is the last to write a parameter in the set-up", "its size, where none is known", "test_rules") \
+	X(STATE_SIZES, "state_sizes", PARAMETERS, DATA_FLOW, LIKELY, \
+		"sets of the optimizer's state as large as all known parameters beside it", "the other parameters' sizes", "test_rules") \
 	/* updates by the memory that calls touch */ \
 	X(UPDATES_SEVERAL, "updates_several", UPDATES, DATA_FLOW, LIKELY, \
 		"stretches without the model's work that update", "a part of the iteration each", "flow twice") \

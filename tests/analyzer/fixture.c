@@ -3,6 +3,7 @@
 #include "trace_builder.h"
 
 #include <err.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #define WORDS 40
 #define LINES 200
 #define NAMES 200
+#define SIZES 10
 #define ROOM 0x100000u /* bytes from one name's block to the next */
 
 static const struct what {
@@ -20,6 +22,7 @@ static const struct what {
 	{"up", "cudart COPY cudaMemcpyAsync writes:dst bytes:bytes direction:dir", "AB1"},
 	{"down", "cudart COPY cudaMemcpyAsync reads:src bytes:bytes direction:dir", "AB2"},
 	{"move", "cudart COPY cudaMemcpyAsync reads:src writes:dst bytes:bytes direction:dir", "AAB3"},
+	{"set", "cudart SET cudaMemsetAsync writes:dst bytes:bytes", "AB"},
 	{"kernel", "cudart LAUNCH cudaLaunchKernel string:kernel int:grid_x", "T8"},
 	{"conv", "cudnn FORWARD cudnnConvolutionForward reads:x_ptr weight:w_ptr writes:y_ptr", "AAA"},
 	{"dgrad", "cudnn BACKWARD cudnnConvolutionBackwardData weight:w_ptr reads:dy_ptr writes:dx_ptr",
@@ -63,6 +66,8 @@ struct fixture {
 	int range_count; /* of the step's lines: those that are no calls */
 	char *names[NAMES];
 	int name_count;
+	char *sizes[SIZES]; /* "LAYER COUNT" */
+	int size_count;
 	uint64_t touched[NAMES]; /* addresses of launches, in order of their numbers */
 	int touched_count;
 	uint32_t functions[WHATS], queue;
@@ -237,6 +242,8 @@ static void parse(struct fixture *fixture, char *text)
 			fixture->step = fixture->count;
 		else if (strncmp(line, "module ", 7) == 0)
 			set_module(fixture, line + 7);
+		else if (strncmp(line, "size ", 5) == 0 && fixture->size_count < SIZES)
+			fixture->sizes[fixture->size_count++] = line + 5;
 		else if (*line && fixture->count < LINES)
 			parse_line(fixture, &fixture->lines[fixture->count++], line);
 	}
@@ -332,6 +339,35 @@ static size_t count_layers(const struct fixture *fixture)
 	return count;
 }
 
+/* Prints layers that have not as many parameters as the text says. */
+static int compare_sizes(const char *name, const struct fixture *fixture, const struct layer_list *layers)
+{
+	int wrong = 0;
+
+	for (int i = 0; i < fixture->size_count; i++) {
+		char found[100] = "";
+
+		for (size_t l = 0; l < layers->count; l++) {
+			const struct layer *layer = &layers->items[l];
+			const size_t length = strlen(layer_title(layer));
+
+			if (strncmp(fixture->sizes[i], layer_title(layer), length) != 0 ||
+				fixture->sizes[i][length] != ' ')
+				continue;
+			snprintf(found, sizeof(found), "%s %s", layer_title(layer),
+				layer->partly_sized ? "-" : "");
+			if (!layer->partly_sized)
+				snprintf(found + strlen(found), sizeof(found) - strlen(found), "%" PRIu64,
+					layer->parameter_count);
+		}
+		if (strcmp(found, fixture->sizes[i]) == 0)
+			continue;
+		wrong++;
+		printf("%s: parameters of layer '%s', not '%s'\n", name, found, fixture->sizes[i]);
+	}
+	return wrong;
+}
+
 /* Prints the step as it was found where it is not as the text says. */
 static int compare(const char *name, const struct fixture *fixture, const struct analysis *analysis)
 {
@@ -363,7 +399,7 @@ static int compare(const char *name, const struct fixture *fixture, const struct
 			count_layers(fixture)),
 			wrong++;
 	why_free(&why);
-	return wrong;
+	return wrong + compare_sizes(name, fixture, &analysis->workers[0].layers);
 }
 
 int fixture_check(const char *name, const char *text)

@@ -1,9 +1,11 @@
 /*
- * A training step in a few lines of text, and what is found of it: a fixture of one rule. Each line is a call:
+ * A training step in a few lines of text, and what is found of it: a fixture of one rule. Each line is a
+ * call:
  *
  *     [@THREAD] [%MODULE] WHAT ARGUMENT... [= PHASE [LAYER]]
  *
  * WHAT   up TO [BYTES], down FROM, move FROM TO [BYTES]     copies from the host, to it, on the device
+ *        set TO [BYTES]                                     memory to a value
  *        kernel NAME ADDRESS...                             a launch; '_': a word that is no address
  *        conv X W Y, dgrad W DY DX, wgrad X DY DW           a convolution and its gradients
  *        pool X Y, unpool Y DY X DX, act X Y, unact Y DY X DX, drop X Y, undrop DY DX, axpy X Y, read FILE
@@ -13,7 +15,9 @@
  * ADDRESS a name, each of which has a block of its own; NAME+BYTES is after its start
  * PHASE  f b c u h m i -: forward, backward, communication, update, host to device, batch split, input, none
  *
- * "module ADDRESS NAME" says in which module launches had the address. Lines before "step" are the set-up; those after it are an iteration, of which there are STEPS.
+ * "size LAYER COUNT" says how many parameters the layer must have, "-": not known.
+ * "module ADDRESS NAME" says in which module launches had the address. Lines before "step" are the set-up;
+ * those after it are an iteration, of which there are STEPS.
  */
 #ifndef FIXTURE_H
 #define FIXTURE_H

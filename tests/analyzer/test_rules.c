@@ -39,6 +39,31 @@
 	"kernel fill s = b conv4\n" \
 	"kernel loss_back e d x s = b conv4\n"
 
+/* Parameters made on the device, two of them zero, and a step that updates all at once. */
+#define MADE \
+	"kernel fill w1\n" \
+	"set b1 24\n" \
+	"kernel fill w2\n" \
+	"set b2 64\n" \
+	"kernel fill w3\n" \
+	"kernel fill w4\n"
+#define MADE_STEP(update, first) \
+	"step\n" INPUT "conv x w1 a = f conv1\n" \
+	"kernel shift h a b1 = f layer1\n" \
+	"conv h w2 b = f conv2\n" \
+	"kernel shift i b b2 = f layer2\n" \
+	"conv i w3 c = f conv3\n" \
+	"conv c w4 d = f conv4\n" LOSS SEED "wgrad c e g4 = b conv4\n" \
+	"dgrad w4 e f = b conv4\n" \
+	"wgrad i f g3 = b conv3\n" \
+	"dgrad w3 f e = b conv3\n" \
+	"kernel shift_back gb2 e = b layer2\n" \
+	"wgrad h e g2 = b conv2\n" \
+	"dgrad w2 e f = b conv2\n" \
+	"kernel shift_back gb1 f = b layer1\n" \
+	"wgrad x f g1 = b conv1\n" \
+	"kernel " update " w1 b1 w2 b2 w3 w4 _ g1 gb1 g2 gb2 g3 g4 _ m1 mb1 m2 mb2 m3 m4 = u " first "\n"
+
 /* Of TensorFlow's, with what is called for it. */
 #define OPERATION(name, calls) "enter " name " TSL\n" calls "leave\n"
 
@@ -52,28 +77,31 @@ static const struct {
 		"enter Optimizer.step#SGD.step\n"
 		"kernel three c = u\n"
 		"leave\n"},
-	{"iteration_variables", /* two nets in turns, updates within the backward pass, a metric after the last */
-		"step\n" OPERATION("x:_Arg", "kernel take a = -\n")
-			OPERATION("good/a/MatMul:MatMul", "kernel one b = f good/a\n")
-			OPERATION("good/b/MatMul:MatMul", "kernel two c = f good/b\n")
-			OPERATION("gradient_tape/good/b/MatMul:MatMul", "kernel one d = b good/b\n")
-			OPERATION("sgd/AssignVariableOp:AssignVariableOp", "kernel two e = u\n")
-			OPERATION("gradient_tape/good/a/MatMul:MatMul", "kernel one f = b good/a\n")
-			OPERATION("sgd/AssignVariableOp_1:AssignVariableOp", "kernel two g = u\n")
-			OPERATION("bad/a/MatMul:MatMul", "kernel one b = f bad/a\n")
+	{"iteration_variables", /* two nets in turns, updates within the backward pass, a metric after the
+				   last */
+		"step\n" OPERATION("x:_Arg", "kernel take a = -\n") OPERATION(
+			"good/a/MatMul:MatMul", "kernel one b = f good/a\n") OPERATION("good/b/MatMul:MatMul",
+			"kernel two c = f good/b\n") OPERATION("gradient_tape/good/b/MatMul:MatMul",
+			"kernel one d = b good/b\n") OPERATION("sgd/AssignVariableOp:AssignVariableOp",
+			"kernel two e = u\n") OPERATION("gradient_tape/good/a/MatMul:MatMul",
+			"kernel one f = b good/a\n") OPERATION("sgd/AssignVariableOp_1:AssignVariableOp",
+			"kernel two g = u\n") OPERATION("bad/a/MatMul:MatMul", "kernel one b = f bad/a\n")
 			OPERATION("gradient_tape/bad/a/MatMul:MatMul", "kernel two c = b bad/a\n")
-			OPERATION("sgd/AssignVariableOp_2:AssignVariableOp", "kernel one d = u\n")
-			OPERATION("sum/AssignAddVariableOp:AssignAddVariableOp", "kernel two e = -\n")},
+				OPERATION("sgd/AssignVariableOp_2:AssignVariableOp", "kernel one d = u\n")
+					OPERATION("sum/AssignAddVariableOp:AssignAddVariableOp",
+						"kernel two e = -\n")},
 	{"no layer of a call that the framework has given to another", /* pooling has no weights */
-		WEIGHTS "step\n" INPUT OPERATION("net/c/Conv2D:Conv2D", "conv x w1 a = f net/c\n")
-			OPERATION("net/p/MaxPool:MaxPool", "pool a b = f net/c\n")
-			OPERATION("net/d/Conv2D:Conv2D", "conv b w2 c = f net/d\n")
-			OPERATION("gradient_tape/net/d/Conv2D:Conv2DBackpropFilter", "wgrad b c g2 = b net/d\n")
-			OPERATION("gradient_tape/net/d/Conv2D:Conv2DBackpropInput", "dgrad w2 c e = b net/d\n")
-			OPERATION("gradient_tape/net/p/MaxPool:MaxPoolGrad", "unpool b e a f = b net/c\n")
-			OPERATION("gradient_tape/net/c/Conv2D:Conv2DBackpropFilter", "wgrad x f g1 = b net/c\n")
-			OPERATION("sgd/AssignSubVariableOp:AssignSubVariableOp", "axpy g1 w1 = u\n")
-			OPERATION("sgd/AssignSubVariableOp_1:AssignSubVariableOp", "axpy g2 w2 = u\n")},
+		WEIGHTS "step\n" INPUT OPERATION("net/c/Conv2D:Conv2D", "conv x w1 a = f net/c\n") OPERATION(
+			"net/p/MaxPool:MaxPool", "pool a b = f net/c\n") OPERATION("net/d/Conv2D:Conv2D",
+			"conv b w2 c = f net/d\n") OPERATION("gradient_tape/net/d/Conv2D:Conv2DBackpropFilter",
+			"wgrad b c g2 = b net/d\n") OPERATION("gradient_tape/net/d/Conv2D:Conv2DBackpropInput",
+			"dgrad w2 c e = b net/d\n") OPERATION("gradient_tape/net/p/MaxPool:MaxPoolGrad",
+			"unpool b e a f = b net/c\n")
+			OPERATION(
+				"gradient_tape/net/c/Conv2D:Conv2DBackpropFilter", "wgrad x f g1 = b net/c\n")
+				OPERATION("sgd/AssignSubVariableOp:AssignSubVariableOp", "axpy g1 w1 = u\n")
+					OPERATION("sgd/AssignSubVariableOp_1:AssignSubVariableOp",
+						"axpy g2 w2 = u\n")},
 	{"start_thread", WEIGHTS "step\n" INPUT FORWARD LOSS "kernel fill z = f conv4\n"
 				 "kernel fill s = b conv4\n"
 				 "@2 kernel loss_back e d x s = b conv4\n"
@@ -204,6 +232,23 @@ static const struct {
 			 "kernel shift_back gb f = b layer1\n"
 			 "wgrad x f g1 = b conv1\n"
 			 "kernel sgd_update w1 b1 w2 w3 w4 _ g1 gb g2 g3 g4 = u conv1\n"},
+	/* memory that was used before: seeds were copied to it; the kernel that updates has no telling name
+	 */
+	{"overwritten", "up b1 8\n"
+			"up b2 8\n" MADE MADE_STEP("apply", "layer2") "size conv1 -\n"},
+	{"set_sizes", MADE MADE_STEP("sgd_update", "layer2") "size layer1 6\n"
+							     "size layer2 16\n"},
+	{"state_sizes", MADE "set mb1 24\n"
+			     "set m1 600\n"
+			     "set m2 9600\n" MADE_STEP("sgd_update", "conv2") "size conv1 150\n"
+									      "size layer1 6\n"
+									      "size conv2 2400\n"
+									      "size conv3 -\n"},
+	{"state of another size beside one parameter says nothing of others",
+		MADE "set mb1 24\n"
+		     "set mb2 128\n"
+		     "set m1 1200\n" MADE_STEP("sgd_update", "layer2") "size conv1 -\n"
+								       "size layer1 6\n"},
 	{"turn_lone", "up w1\n"
 		      "step\n" INPUT "conv x w1 a = f conv1\n"
 		      "kernel loss l a x = f conv1\n"
@@ -280,8 +325,7 @@ static const struct {
 			"kernel count b = f conv2\n"
 			"kernel count b = f conv2\n"
 			"conv h w3 c = f conv3\n"
-			"conv c w4 d = f conv4\n" LOSS SEED
-			"wgrad c e g4 = b conv4\n"
+			"conv c w4 d = f conv4\n" LOSS SEED "wgrad c e g4 = b conv4\n"
 			"dgrad w4 e f = b conv4\n"
 			"wgrad h f g3 = b conv3\n"
 			"dgrad w3 f e = b conv3\n"
@@ -289,8 +333,7 @@ static const struct {
 			"dgrad w2 e f = b conv2\n"
 			"wgrad x f g1 = b conv1\n" UPDATE},
 	{"SIBLING_NEAR", /* with other work between the two */
-		WEIGHTS "step\n" INPUT FORWARD LOSS SEED
-			"wgrad c e g4 = b conv4\n"
+		WEIGHTS "step\n" INPUT FORWARD LOSS SEED "wgrad c e g4 = b conv4\n"
 			"dgrad w4 e f = b conv4\n"
 			"wgrad b f g3 = b conv3\n"
 			"dgrad w3 f e = b conv3\n"
