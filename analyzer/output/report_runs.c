@@ -122,7 +122,7 @@ static void scaling_table(struct run *runs, const struct figures *figures, size_
 	size_t label = print_column(table, "run", "run", PRINT_WORD);
 	size_t gpus = print_column(table, "gpus", form == PRINT_HTML ? "GPUs" : "N_g", PRINT_COUNT);
 	size_t samples = print_column(table, "samples", "samples", PRINT_COUNT);
-	size_t first = print_column(table, NULL, form == PRINT_HTML ? "first’s t_iter" : NULL, PRINT_REAL);
+	size_t first = print_column(table, NULL, form == PRINT_HTML ? "× first run" : NULL, PRINT_REAL);
 	size_t speed = print_column(table, "speedup", "speed-up", PRINT_REAL);
 	size_t efficiency = print_column(table, "efficiency", "eff.", PRINT_SHARE);
 	size_t imbalance = print_column(table, "lif", "LIF", PRINT_REAL);

@@ -92,6 +92,18 @@ def check_contents(name, page):
         check(words(heading).endswith(title), f"{name}: the link '{title}' leads to '{words(heading)}'")
 
 
+def check_losses(page, runs):
+    """Where runs stand side by side the page names the first finding of each, with what it can gain."""
+    tables = [table for table in page.iter("table") if any(words(cell) == "loses most to" for cell in table.iter("th"))]
+    rows = [[words(cell) for cell in row.iter("td")] for table in tables for row in table.iter("tr") if row.find("td") is not None]
+    check([row[0] for row in rows] == runs, f"losses of {rows}")
+    unit = next((words(cell).split(", ")[1] for table in tables for cell in table.iter("th") if words(cell).startswith("at most")), "")
+    for name, title, gain, share in rows:
+        first = told(["report", "--json"], name)["findings"][0]
+        near(name, title, float(gain) * {"s": 1e9, "ms": 1e6, "us": 1e3, "ns": 1}.get(unit, 0), first["gain_ns"], 6)
+        check(title == first["title"] and share.endswith("%"), f"{name}: loses most to {title}, not {first['title']}")
+
+
 def check_pictures(name, page):
     for rectangle in page.iter("rect"):
         if rectangle.get("x", "").endswith("%"):
@@ -574,6 +586,7 @@ with tempfile.TemporaryDirectory() as work:
     check_contents("both", both)
     check([words(title).split()[-1] for title in both.iter("h1")][1:] == ["one", "three"], "not each run has its part")
     check("2 runs side by side" in both_text, "no comparison")
+    check_losses(both, ["one", "three"])
     check_timeline()
     check_host()
     check_head()

@@ -180,7 +180,7 @@ static void say_phases(struct words *words, const struct compare_row *iteration)
 	if (text)
 		say(words, FORMAT(words,
 				   decided(iteration) ? "Where it shows, by phase (exclusive time): %s"
-						      : "Phases that differ (exclusive time): %s",
+						      : "Largest differences by phase (exclusive time): %s",
 				   text));
 }
 

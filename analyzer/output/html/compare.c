@@ -4,6 +4,7 @@
 #include "page.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define MOST_LAYERS 60 /* rows that are not folded */
 
@@ -38,6 +39,38 @@ static void write_bars(struct html_page *page, const struct run *runs, size_t ru
 		print_number(
 			&table, TIME, analysis_iteration(analysis->workers, analysis->worker_count).mean);
 		html_stack_phases(&table, TIME, analysis->workers, analysis->worker_count);
+	}
+	print_html(&table, page->out);
+	print_free(&table);
+}
+
+/* Where each run loses time: its first finding, which its own part says more of. */
+static void write_findings(struct html_page *page, struct run *runs, size_t run_count)
+{
+	enum { RUN, FINDING, GAIN, SHARE, COLUMNS };
+	static const struct print_column columns[COLUMNS] = {
+		PRINT_COLUMN("run", "run", PRINT_WORD),
+		PRINT_COLUMN("finding", "loses most to", PRINT_WORD),
+		PRINT_COLUMN("gain", "at most", PRINT_TIME),
+		PRINT_COLUMN("share", "of t_iter", PRINT_SHARE),
+	};
+	struct print_table table;
+
+	print_init(&table, &page->arena);
+	print_columns(&table, columns, COLUMNS);
+	for (size_t r = 0; r < run_count; r++) {
+		struct finding_list list;
+
+		findings_find(&runs[r].analysis, &list);
+		print_row(&table);
+		print_word(&table, RUN, runs[r].label);
+		if (list.count > 0) {
+			print_word(&table, FINDING,
+				arena_text(&page->arena, list.items[0].title, strlen(list.items[0].title)));
+			print_number(&table, GAIN, list.items[0].gain_ns);
+			print_number(&table, SHARE, finding_share(&list, &list.items[0]));
+		}
+		findings_free(&list);
 	}
 	print_html(&table, page->out);
 	print_free(&table);
@@ -111,8 +144,9 @@ void html_compare(struct html_page *page, struct run *runs, size_t run_count)
 		html_entry(page, title, true), title);
 	write_legend(page, runs, run_count);
 	write_bars(page, runs, run_count);
+	write_findings(page, runs, run_count);
 	report_runs_html(runs, run_count, page->out);
-	fputs("<p class=\"dim\">First’s t_iter: the first run’s iteration time divided by this run’s. Speed-up and efficiency: against the run of the same program on one GPU, where there is one, in samples per second. t_c: communication, busy; exposed: no other work runs; waiting: for the last rank.</p>\n"
+	fputs("<p class=\"dim\">Loses most to: the first of the run’s findings, which are below, with the most that it can gain. × first run: so many times as fast as the first, by t_iter. Speed-up and efficiency: against the run of the same program on one GPU, where there is one, in samples per second. t_c: communication, busy; exposed: no other work runs; waiting: for the last rank.</p>\n"
 	      "</section>\n",
 		page->out);
 	write_pairs(page, runs, run_count);
