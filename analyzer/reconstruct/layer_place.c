@@ -1,10 +1,12 @@
 /*
  * Which computation of the iteration that layers were found in each computation of another iteration is.
  * Iterations of the usual sequence have the same ones; of others, which have a few more or fewer (what
- * depends on the data, work that is done every so many steps), the sequences are aligned (align.h).
+ * depends on the data, work that is done every so many steps), the sequences are aligned (align.h). What has
+ * no partner then may be at another place: threads of TensorFlow's executor launch whatever is ready first.
  */
 #include "align.h"
 #include "layer_assign.h"
+#include "rule.h"
 #include "sequence.h"
 #include "timeline/constants.h"
 
@@ -70,6 +72,52 @@ static bool is_known(const struct placing *placing, uint32_t number, enum phase 
 	return role->known && role->phase == phase && touches->parameter_count + touches->written_count > 0;
 }
 
+/* A computation without a partner. */
+struct lone {
+	uint32_t operation, place;
+};
+
+static int compare_lone(const void *left, const void *right)
+{
+	const struct lone *a = left, *b = right;
+
+	if (a->operation != b->operation)
+		return a->operation < b->operation ? -1 : 1;
+	return a->place < b->place ? -1 : a->place > b->place;
+}
+
+/* Those of one operation that have no partner in both iterations are the same, in order. */
+static void place_moved(const struct placing *placing, uint32_t *places)
+{
+	const struct cores *own = &placing->own, *other = &placing->other;
+	struct lone *lone = mem_alloc(own->count + other->count, sizeof(*lone)), *others = lone + own->count;
+	bool *taken = mem_alloc(other->count, sizeof(*taken));
+	size_t count = 0, other_count = 0;
+
+	for (uint32_t i = 0; i < own->count; i++)
+		if (places[i] == ALIGN_NONE)
+			lone[count++] = (struct lone){own->operations[i], i};
+		else
+			taken[places[i]] = true;
+	for (uint32_t i = 0; i < other->count; i++)
+		if (!taken[i])
+			others[other_count++] = (struct lone){other->operations[i], i};
+	if (count && other_count) {
+		qsort(lone, count, sizeof(*lone), compare_lone);
+		qsort(others, other_count, sizeof(*others), compare_lone);
+	}
+	for (size_t i = 0, o = 0; i < count && o < other_count;) {
+		if (lone[i].operation == others[o].operation)
+			places[lone[i++].place] = others[o++].place;
+		else if (lone[i].operation < others[o].operation)
+			i++;
+		else
+			o++;
+	}
+	free(taken);
+	free(lone);
+}
+
 /*
  * A computation that the other iteration lacks, between two that it has in one phase, is of that phase too,
  * and of the layer before it unless it works on a parameter.
@@ -103,6 +151,8 @@ static void place_iteration(struct placing *placing, const struct iteration *ite
 	places = mem_alloc(placing->own.count, sizeof(*places));
 	if (align((struct align_keys){placing->own.keys, placing->own.count},
 		    (struct align_keys){placing->other.keys, placing->other.count}, most, places)) {
+		if (rule_is_on(RULE_MOVED))
+			place_moved(placing, places);
 		place_inserted(placing, places);
 		to->count = placing->own.count;
 		to->cores = arena_alloc(&placing->list->arena, to->count, sizeof(*to->cores));

@@ -207,6 +207,8 @@
 	X(FRAMEWORK_ROOTS, "framework_roots", LAYERS, NAMES, SURE, \
 		"names of modules with one root", "the names without it", "pytorch") \
 	/* other iterations */ \
+	X(MOVED, "moved", LAYERS, ORDER, LIKELY, \
+		"calls without a partner there, of one operation", "the role of the usual one's, in order", "test_rules") \
 	X(ALIGNED, "aligned", LAYERS, ORDER, LIKELY, \
 		"an iteration of other calls", "roles by alignment with the usual one", "test_layer")
 /* clang-format on */

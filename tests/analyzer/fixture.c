@@ -54,6 +54,7 @@ struct line {
 	int count;
 	const struct what *what;
 	const char *module, *expected;
+	bool late;
 	uint32_t thread, operation;
 	uint8_t packed[WORDS];
 	uint8_t packed_count;
@@ -191,6 +192,8 @@ static void parse_line(struct fixture *fixture, struct line *line, char *text)
 	for (word = strtok_r(text, " \t", &rest); word; word = strtok_r(NULL, " \t", &rest)) {
 		if (*word == '@')
 			line->thread = (uint32_t)atoi(word + 1);
+		else if (*word == '~')
+			line->late = true;
 		else if (*word == '%')
 			line->module = word + 1;
 		else if (line->count < WORDS)
@@ -284,13 +287,24 @@ static void make(struct fixture *fixture, const struct line *line)
 	fixture->now_ns += 10;
 }
 
+static void make_late(struct fixture *fixture)
+{
+	for (int i = fixture->step; i < fixture->count; i++)
+		if (fixture->lines[i].late)
+			make(fixture, &fixture->lines[i]);
+}
+
 static void make_calls(struct fixture *fixture)
 {
 	for (int i = 0; i < fixture->step; i++)
 		make(fixture, &fixture->lines[i]);
 	for (int n = 0; n < FIXTURE_STEPS; n++)
-		for (int i = fixture->step; i < fixture->count; i++)
-			make(fixture, &fixture->lines[i]);
+		for (int i = fixture->step; i < fixture->count; i++) {
+			if (n == FIXTURE_LATE && i == fixture->count - 1)
+				make_late(fixture);
+			if (n != FIXTURE_LATE || !fixture->lines[i].late)
+				make(fixture, &fixture->lines[i]);
+		}
 }
 
 static char letter_of(enum phase phase)
@@ -337,6 +351,24 @@ static size_t count_layers(const struct fixture *fixture)
 		count += layer && before == i;
 	}
 	return count;
+}
+
+/* Prints phases in which the iteration whose calls come in another order has not as much time as the one
+ * before. */
+static int compare_late(const char *name, const struct fixture *fixture, const struct phase_list *phases)
+{
+	const struct phase_times *times = &phases->times[FIXTURE_LATE];
+	bool late = false;
+	int wrong = 0;
+
+	for (int i = fixture->step; i < fixture->count; i++)
+		late |= fixture->lines[i].late;
+	for (int phase = 0; phase < PHASE_IDLE_LAUNCH && late; phase++)
+		if (times->busy_ns[phase] != times[-1].busy_ns[phase])
+			printf("%s: late calls: %lld ns of phase %d, not %lld\n", name,
+				(long long)times->busy_ns[phase], phase, (long long)times[-1].busy_ns[phase]),
+				wrong++;
+	return wrong;
 }
 
 /* Prints layers that have not as many parameters as the text says. */
@@ -399,7 +431,8 @@ static int compare(const char *name, const struct fixture *fixture, const struct
 			count_layers(fixture)),
 			wrong++;
 	why_free(&why);
-	return wrong + compare_sizes(name, fixture, &analysis->workers[0].layers);
+	return wrong + compare_sizes(name, fixture, &analysis->workers[0].layers) +
+	       compare_late(name, fixture, &analysis->workers[0].phases);
 }
 
 int fixture_check(const char *name, const char *text)

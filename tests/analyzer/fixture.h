@@ -2,7 +2,7 @@
  * A training step in a few lines of text, and what is found of it: a fixture of one rule. Each line is a
  * call:
  *
- *     [@THREAD] [%MODULE] WHAT ARGUMENT... [= PHASE [LAYER]]
+ *     [@THREAD] [~] [%MODULE] WHAT ARGUMENT... [= PHASE [LAYER]]
  *
  * WHAT   up TO [BYTES], down FROM, move FROM TO [BYTES]     copies from the host, to it, on the device
  *        set TO [BYTES]                                     memory to a value
@@ -16,8 +16,9 @@
  * PHASE  f b c u h m i -: forward, backward, communication, update, host to device, batch split, input, none
  *
  * "size LAYER COUNT" says how many parameters the layer must have, "-": not known.
- * "module ADDRESS NAME" says in which module launches had the address. Lines before "step" are the set-up;
- * those after it are an iteration, of which there are STEPS.
+ * A line with ~ comes before the last one in iteration FIXTURE_LATE, which must have the phases of the one
+ * before. "module ADDRESS NAME" says in which module launches had the address. Lines before "step" are the
+ * set-up; those after it are an iteration, of which there are STEPS.
  */
 #ifndef FIXTURE_H
 #define FIXTURE_H
@@ -25,6 +26,7 @@
 #include "analyses/why.h"
 
 #define FIXTURE_STEPS 6
+#define FIXTURE_LATE 3
 
 /* Compares what is found with what the text says; `name` is printed with what differs. How much does. */
 int fixture_check(const char *name, const char *text);

@@ -249,6 +249,19 @@ static const struct {
 		     "set mb2 128\n"
 		     "set m1 1200\n" MADE_STEP("sgd_update", "layer2") "size conv1 -\n"
 								       "size layer1 6\n"},
+	/* threads that launch what is ready: a gradient among the updates, as another operation would be */
+	{"moved", WEIGHTS "step\n" INPUT FORWARD LOSS SEED "wgrad c e g4 = b conv4\n"
+			  "~ kernel sum_rows p e = b conv4\n"
+			  "dgrad w4 e f = b conv4\n"
+			  "wgrad b f g3 = b conv3\n"
+			  "dgrad w3 f e = b conv3\n"
+			  "wgrad a e g2 = b conv2\n"
+			  "dgrad w2 e f = b conv2\n"
+			  "wgrad x f g1 = b conv1\n"
+			  "kernel sgd_update w1 g1 m1 = u conv1\n"
+			  "kernel sgd_update w2 g2 m2 = u conv2\n"
+			  "kernel sgd_update w3 g3 m3 = u conv3\n"
+			  "kernel sgd_update w4 g4 m4 = u conv4\n"},
 	{"turn_lone", "up w1\n"
 		      "step\n" INPUT "conv x w1 a = f conv1\n"
 		      "kernel loss l a x = f conv1\n"
