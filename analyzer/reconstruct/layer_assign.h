@@ -54,6 +54,7 @@ struct layer_assign {
 	struct layer_reason *reasons; /* by step; `call` is a step + 1 here */
 	struct framework *framework;  /* already read, or NULL */
 	enum layer_said *said;        /* by step; NULL: the framework says nothing */
+	bool lost;                    /* what kernels work on is known, and could not be followed */
 	bool followed;                /* passes and layers are by what kernels work on */
 	uint64_t *copies; /* by step: address of a parameter that it reads, or of its copy; 0: none known */
 	uint32_t *owners; /* by place in graph.parameters: layer that reads it */

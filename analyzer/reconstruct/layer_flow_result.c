@@ -182,7 +182,8 @@ bool layer_flow(struct layer_assign *assign, const struct iteration_list *iterat
 	const bool known = flow_collect(&work, iterations);
 	const bool found = known && flow_parameters(&work, iterations) && flow_find_passes(&work);
 
-	if (known && !found)
+	assign->lost = known && !found;
+	if (assign->lost)
 		assign->list->doubt = LAYER_NOT_FOLLOWED;
 	if (found) {
 		flow_assign(&work);

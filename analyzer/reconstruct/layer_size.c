@@ -54,4 +54,7 @@ void layer_count_elements(struct layer_assign *assign)
 								     : common ? common
 									      : 4);
 	free(bytes);
+	/* what kernels read beside the weights of libraries is not known */
+	for (uint32_t l = 0; l < assign->list->count && assign->lost; l++)
+		assign->list->items[l].partly_sized |= !assign->list->items[l].told_size;
 }

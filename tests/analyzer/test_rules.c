@@ -249,6 +249,14 @@ static const struct {
 		     "set mb2 128\n"
 		     "set m1 1200\n" MADE_STEP("sgd_update", "layer2") "size conv1 -\n"
 								       "size layer1 6\n"},
+	{"without an update that is known kernels may read more parameters than libraries do",
+		"kernel fill w1\n"
+		"kernel fill w2\n"
+		"kernel fill w3\n"
+		"kernel fill w4\n"
+		"step\n" INPUT FORWARD "kernel loss l d x = b conv4\n" BACKWARD "kernel mix g1 g2 = u\n"
+		"size conv1 -\n"
+		"size conv4 -\n"},
 	/* threads that launch what is ready: a gradient among the updates, as another operation would be */
 	{"moved", WEIGHTS "step\n" INPUT FORWARD LOSS SEED "wgrad c e g4 = b conv4\n"
 			  "~ kernel sum_rows p e = b conv4\n"
