@@ -1,12 +1,14 @@
 """A program of testapps/frameworks under its framework's own profiler: profiled.py pytorch|jax|tensorflow STEPS TRACE NET [OPTION...].
 
 Prints a line of JSON: phase, kernel, operation and times in ns, as the profiler's names say it; what they say nothing of is "unknown". TRACE is a folder
-for the profiler. Copies from and to the host are left out.
+for the profiler. Copies from and to the host are left out. XLA's profiler names a fusion by what its operations' names begin with, which may be the
+program alone: in the text of the compiled program, which XLA writes, each has that of its result.
 """
 import collections
 import glob
 import json
 import os
+import re
 import sys
 
 framework, steps, trace = sys.argv[1], int(sys.argv[2]), sys.argv[3]
@@ -45,7 +47,14 @@ def planes(read):
                     yield event
 
 
+def operations_of(path):
+    """By instruction of a compiled program: the operation whose result it is."""
+    with open(path) as file:
+        return dict(found.groups() for found in map(re.compile(r'\s+(?:ROOT )?%(\S+) = .*op_name="([^"]*)"').match, file) if found)
+
+
 def jax():
+    os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} --xla_dump_to={trace}/xla --xla_dump_hlo_as_text --xla_dump_hlo_module_re=.*train_step"
     import jax
 
     import train_jax
@@ -55,11 +64,12 @@ def jax():
     def read(path):
         for plane in jax.profiler.ProfileData.from_file(path).planes:
             yield plane.name, [[(e.name, dict(e.stats), e.duration_ns) for e in line.events] for line in plane.lines]
+    program = operations_of(glob.glob(os.path.join(trace, "xla", "*train_step*gpu_after_optimizations.txt"))[0])
     for name, stats, ns in planes(read):
         if "hlo_module" in stats and "train_step" not in stats["hlo_module"]:
             continue
-        operation = str(stats.get("name", ""))
-        phase = "backward" if "transpose(" in operation else "forward" if "jvp(" in operation else "update" if operation else "unknown"
+        operation = program.get(str(stats.get("hlo_op", "")), str(stats.get("name", "")))
+        phase = "backward" if "transpose(" in operation else "forward" if "jvp(" in operation else "update" if "/" in operation else "unknown"
         yield phase, name, operation, ns
 
 
@@ -86,6 +96,8 @@ def tensorflow():
             yield plane.name, lines
     for name, stats, ns in planes(read):
         operation = stats.get("tf_op", "")
+        if operation.count("/") == 1:  # in no scope of model, loss or optimizer: Keras' metrics
+            operation = ""
         phase = "backward" if "gradient_tape/" in operation else "update" if "/sgd/" in operation.lower() else "forward" if operation else "unknown"
         yield phase, name, operation, ns
 
