@@ -1,5 +1,5 @@
 /* Numbers of GPUs and strategies, each with a range: see advice.h. */
-#include "advice.h"
+#include "advice_private.h"
 #include "strategy/strategy_fixed.h"
 #include "strategy/strategy_unlike.h"
 
@@ -10,8 +10,6 @@
 
 /* From this share of the iteration on something is called its limit. */
 #define LIMITS 0.25
-/* A range that is at most so much of its lower end is moderately sure. */
-#define NARROW 1.25
 /* At a range's end layers keep twice the time with no samples that is found, or so much of their time. */
 #define FIXED_TIMES 2
 #define FIXED_SHARE 0.1
@@ -35,8 +33,7 @@ double advice_batch(const struct advice *a, size_t gpus)
 	return a->whole_batch > 0 ? a->whole_batch : a->run.batch * (double)gpus;
 }
 
-/* Samples as a multiple of those that were measured. */
-static double times_the_run(const struct advice *a, double samples)
+double advice_times_run(const struct advice *a, double samples)
 {
 	return samples / a->run.batch;
 }
@@ -45,7 +42,7 @@ static double times_the_run(const struct advice *a, double samples)
  * else do not. */
 static double other_of(const struct advice *a, double samples)
 {
-	return a->run.other + (times_the_run(a, samples) - 1) * a->run.input;
+	return a->run.other + (advice_times_run(a, samples) - 1) * a->run.input;
 }
 
 /* An iteration on the quickest of the workers, of which the layers' part takes as much longer. */
@@ -153,11 +150,11 @@ static void consider(struct advice_way *way, enum advice_limit limit, double tim
 	}
 }
 
-static void set_limit(const struct advice *a, double gpus, struct advice_way *way)
+void advice_set_limit(const struct advice *a, double gpus, struct advice_way *way)
 {
 	bool pipe = strategy_is_pipe(way->name), whole = pipe || way->name == STRATEGY_NAME_TENSOR;
 	double batch = advice_batch(a, (size_t)gpus), reads = batch / gpus;
-	double compute = strategy_quickest(a->cluster, NULL) * times_the_run(a, reads) *
+	double compute = strategy_quickest(a->cluster, NULL) * advice_times_run(a, reads) *
 			 (a->run.iteration - a->run.other);
 
 	/* the first stage reads for all, each of its replicas a part */
@@ -171,7 +168,7 @@ static void set_limit(const struct advice *a, double gpus, struct advice_way *wa
 		consider(way, ADVICE_LINKS, way->choice.parts.exposed);
 	if (pipe)
 		consider(way, ADVICE_STAGES, way->time - compute - other_of(a, reads));
-	consider(way, ADVICE_INPUT, times_the_run(a, reads) * a->run.input);
+	consider(way, ADVICE_INPUT, advice_times_run(a, reads) * a->run.input);
 	consider(way, ADVICE_LAUNCH, a->run.launch);
 	consider(way, ADVICE_OTHER, a->run.other - a->run.input - a->run.launch);
 	if (way->limit == ADVICE_COMPUTE)
@@ -211,7 +208,7 @@ static void range_of_one(const struct advice *a, const struct nets *nets, struct
 	way->low = fmin(fmin(low, is_other ? high : low), way->time);
 	way->high = fmax(fmax(high, is_other ? low : high), way->time);
 	way->strength = a->run.gpus == 1 && way->time == a->run.iteration ? ADVICE_MEASURED
-			: way->high <= NARROW * way->low                  ? ADVICE_MODERATE
+			: way->high <= ADVICE_NARROW * way->low           ? ADVICE_MODERATE
 									  : ADVICE_WEAK;
 }
 
@@ -259,11 +256,11 @@ static int fill_way(const struct advice *a, const struct nets *nets, const struc
 		way->high += a->run.sd * greatest_of((double)gpus);
 		if (!choice->is_validated)
 			way->strength = ADVICE_UNTRIED;
-		else if (way->high <= NARROW * way->low)
+		else if (way->high <= ADVICE_NARROW * way->low)
 			way->strength = ADVICE_MODERATE;
 	}
 	way->rate = advice_batch(a, gpus) / way->time * 1e9;
-	set_limit(a, (double)gpus, way);
+	advice_set_limit(a, (double)gpus, way);
 	return status;
 }
 
@@ -323,112 +320,6 @@ static int fill_row(struct advice *a, const struct nets *nets, struct advice_row
 		status = fill_way(a, nets, &how, row->gpus, way);
 	}
 	return status;
-}
-
-/* What was measured takes the place of what is predicted. */
-static void take_measured(const struct advice *a, struct advice_row *row, struct advice_way *way)
-{
-	struct strategy_data_parts *parts = &way->choice.parts;
-
-	parts->exposed = fmax(row->undelayed - (parts->total - parts->exposed), 0);
-	way->time = way->low = row->undelayed;
-	way->high = row->measured;
-	way->rate = advice_batch(a, row->gpus) / way->time * 1e9;
-	way->strength = !(row->undelayed < row->measured)  ? ADVICE_MEASURED
-			: way->high <= NARROW * way->low ? ADVICE_MODERATE
-							 : ADVICE_WEAK;
-	set_limit(a, (double)row->gpus, way);
-}
-
-double advice_missed(const struct advice_check *check)
-{
-	return (check->iteration - check->delay) / check->predicted;
-}
-
-bool advice_is_far_off(double ratio)
-{
-	return ratio > NARROW || ratio < 1 / NARROW;
-}
-
-/* Of the run on the next number of GPUs, by factors. */
-static double missed_nearby(const struct advice *a, size_t gpus)
-{
-	const struct advice_check *nearest = &a->checks[0];
-
-	for (size_t i = 1; i < a->check_count; i++)
-		if (fabs(log((double)a->checks[i].gpus / (double)gpus)) <
-			fabs(log((double)nearest->gpus / (double)gpus)))
-			nearest = &a->checks[i];
-	return advice_missed(nearest);
-}
-
-/* What is predicted is as far off as it was nearby: else more GPUs would be quicker than fewer that were measured. */
-static void take_missed(const struct advice *a, const struct advice_row *row, struct advice_way *way)
-{
-	struct strategy_data_parts *parts = &way->choice.parts;
-	const double ratio = missed_nearby(a, row->gpus), before = way->time;
-
-	if (row->gpus == 1)
-		return;
-	way->time *= ratio;
-	way->rate /= ratio;
-	way->high *= fmax(ratio, 1);
-	parts->exposed = fmax(parts->exposed + way->time - before, 0);
-	set_limit(a, (double)row->gpus, way);
-}
-
-/* The run that loses most to stragglers; and what the best of each row takes as long as they stay. */
-static void find_delayed(struct advice *a)
-{
-	for (size_t i = 0; i < a->check_count; i++)
-		if (a->checks[i].delay > (a->delayed ? a->delayed->delay : 0))
-			a->delayed = &a->checks[i];
-	for (size_t r = 0; r < a->count; r++) {
-		struct advice_row *row = &a->rows[r];
-		const double reads = advice_batch(a, row->gpus) / (double)row->gpus;
-
-		row->delayed = NAN;
-		if (!a->delayed || !row->best || row->gpus == 1)
-			continue;
-		row->delayed = row->measured > row->undelayed ? row->measured
-							      : row->best->time + a->delayed->delay * times_the_run(a, reads);
-	}
-}
-
-/* Where runs on several GPUs were measured; the ranges of others reach as far as they were missed. */
-static void compare_checks(struct advice *a)
-{
-	double least = 1, greatest = 1, predicted;
-
-	for (size_t i = 0; i < a->check_count; i++) {
-		struct advice_check *check = &a->checks[i];
-
-		check->predicted = NAN;
-		for (size_t r = 0; r < a->count; r++)
-			if (a->rows[r].gpus == check->gpus) {
-				check->predicted = a->rows[r].ways[STRATEGY_NAME_DATA].choice.time;
-				a->rows[r].measured = check->iteration;
-				a->rows[r].undelayed = check->iteration - check->delay;
-			}
-		least = fmin(least, advice_missed(check));
-		greatest = fmax(greatest, advice_missed(check));
-	}
-	for (size_t r = 0; r < a->count && a->check_count; r++) {
-		struct advice_way *way = &a->rows[r].ways[STRATEGY_NAME_DATA];
-
-		if (isnan(way->time))
-			continue;
-		if (isfinite(a->rows[r].measured)) {
-			take_measured(a, &a->rows[r], way);
-			continue;
-		}
-		predicted = way->time;
-		take_missed(a, &a->rows[r], way);
-		way->low = fmin(way->low, predicted * least);
-		way->high = fmax(way->high, predicted * greatest);
-		if (way->high > NARROW * way->low)
-			way->strength = ADVICE_WEAK;
-	}
 }
 
 static void judge(struct advice *a)
@@ -495,10 +386,10 @@ int advice_fill(struct advice *a)
 	strategy_fixed_free(&slowest);
 	if (status < 0)
 		return status;
-	compare_checks(a);
+	advice_compare_checks(a);
 	for (size_t i = 0; i < a->count; i++)
 		choose(&a->rows[i]);
-	find_delayed(a);
+	advice_find_delayed(a);
 	judge(a);
 	return 0;
 }
