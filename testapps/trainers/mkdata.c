@@ -34,7 +34,7 @@ static int channels, depth, side, patterns;
 static size_t numbers; /* of a sample */
 static float *pattern[PATTERNS];
 
-static const struct option_row rows[] = {
+static const struct option_setting rows[] = {
 	{OPTION_CHOICE, "dataset", "mnist|cifar10|imagenet|highres|volumes", &set, 0, 0,
 		"format: MNIST (28x28, four IDX files; also right for fashion), CIFAR-10 (3x32x32, "
 		"binary files), or train.raw and test.raw with images of 3x224x224 or 3x512x512, of the first "

@@ -8,10 +8,10 @@
 
 enum { INDENT = 7, HELP_COLUMN = 31, HELP_WIDTH = 100 };
 
-static const struct option_row *find(const struct option_section *sections, const char *name, size_t length)
+static const struct option_setting *find(const struct option_section *sections, const char *name, size_t length)
 {
 	for (; sections->title; sections++)
-		for (const struct option_row *row = sections->rows; row->kind != OPTION_END; row++)
+		for (const struct option_setting *row = sections->rows; row->kind != OPTION_END; row++)
 			if (strlen(row->name) == length && !strncmp(row->name, name, length))
 				return row;
 	return NULL;
@@ -30,7 +30,7 @@ static const char *choice(const char *words, int index, size_t *length)
 	return words;
 }
 
-static void set(const struct option_row *row, const char *text)
+static void set(const struct option_setting *row, const char *text)
 {
 	char *end = NULL;
 	double number = strtod(text, &end);
@@ -94,7 +94,7 @@ static void print_wrapped(const char *text, int indent)
 	putchar('\n');
 }
 
-static void print_row(const struct option_row *row)
+static void print_row(const struct option_setting *row)
 {
 	int column = printf("       --%s %s", row->name, row->argument ? row->argument : "");
 	char text[1024];
@@ -143,7 +143,7 @@ static void print_manual(const char *about, const struct option_section *section
 	print_wrapped(about + line_length + 1, INDENT);
 	for (; sections->title; sections++) {
 		printf("\n%s\n", sections->title);
-		for (const struct option_row *row = sections->rows; row->kind != OPTION_END; row++)
+		for (const struct option_setting *row = sections->rows; row->kind != OPTION_END; row++)
 			print_row(row);
 	}
 	printf("\n%s", notes);
@@ -155,7 +155,7 @@ void options_parse(
 	for (int i = 1; i < argc; i++) {
 		const char *name = argv[i] + 2;
 		const char *equals = strchr(argv[i], '=');
-		const struct option_row *row = NULL;
+		const struct option_setting *row = NULL;
 
 		if (!strcmp(argv[i], "--help")) {
 			print_manual(about, sections, notes);
@@ -195,7 +195,7 @@ static uint64_t hash_text(uint64_t hash, const char *text)
 	return text ? hash_bytes(hash, text, strlen(text) + 1) : hash;
 }
 
-static uint64_t hash_row(uint64_t hash, const struct option_row *row)
+static uint64_t hash_row(uint64_t hash, const struct option_setting *row)
 {
 	hash = hash_text(hash, row->name);
 	switch (row->kind) {
@@ -219,7 +219,7 @@ uint64_t options_hash(const struct option_section *sections, const char *more)
 	uint64_t hash = hash_text(0xcbf29ce484222325, more);
 
 	for (; sections->title; sections++)
-		for (const struct option_row *row = sections->rows; row->kind != OPTION_END; row++)
+		for (const struct option_setting *row = sections->rows; row->kind != OPTION_END; row++)
 			hash = hash_row(hash, row);
 	return hash;
 }

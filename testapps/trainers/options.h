@@ -17,7 +17,7 @@ enum option_kind {
 	OPTION_PATH,   /* the same, where each process of a run may have its own */
 };
 
-struct option_row {
+struct option_setting {
 	enum option_kind kind;
 	const char *name;     /* without the two dashes */
 	const char *argument; /* placeholder, or the choices: "after|overlap" */
@@ -29,7 +29,7 @@ struct option_row {
 /* One section of options; the sections end with one whose title is NULL. */
 struct option_section {
 	const char *title;
-	const struct option_row *rows;
+	const struct option_setting *rows;
 };
 
 /*

@@ -22,7 +22,7 @@ static struct train_options options = {.data = "data",
 	.fusion_threshold = FUSION_THRESHOLD,
 	.cycle_ms = CYCLE_MS};
 
-static const struct option_row training_rows[] = {
+static const struct option_setting training_rows[] = {
 	{OPTION_PATH, "data", "DIR", &options.data, 0, 0, "folder with the data set's files"},
 	{OPTION_CHOICE, "dataset", DATA_SETS, &options.dataset, 0, 0,
 		"file format in that folder: MNIST's or Fashion-MNIST's four IDX files; CIFAR-10's binary files; or "
@@ -47,7 +47,7 @@ static const struct option_row training_rows[] = {
 	{OPTION_END, NULL, NULL, NULL, 0, 0, NULL},
 };
 
-static const struct option_row parallel_rows[] = {
+static const struct option_setting parallel_rows[] = {
 	{OPTION_INT, "gpus", "N", &options.gpus, 1, DIST_MAX_GPUS,
 		"GPUs of this process; one thread drives them, with NCCL's group calls"},
 	{OPTION_CHOICE, "divide", "host|device", &options.divide, 0, 0,
@@ -68,7 +68,7 @@ static const struct option_row parallel_rows[] = {
 	{OPTION_END, NULL, NULL, NULL, 0, 0, NULL},
 };
 
-static const struct option_row pipeline_rows[] = {
+static const struct option_setting pipeline_rows[] = {
 	{OPTION_TEXT, "stages", "N-N...", &options.stages, 0, 0,
 		"processes per stage, in rank order: 2-1-1 are three stages, the first with two replicas. Without it "
 		"each process is a stage. Several replicas: pipedream and hybrid, which requires it"},
@@ -84,7 +84,7 @@ static const struct option_row pipeline_rows[] = {
 	{OPTION_END, NULL, NULL, NULL, 0, 0, NULL},
 };
 
-static const struct option_row output_rows[] = {
+static const struct option_setting output_rows[] = {
 	{OPTION_INT, "print", "N", &options.print, 0, 1000000000,
 		"print the loss every N iterations; 0: never"},
 	{OPTION_PATH, "save", "FILE", &options.save, 0, 0,

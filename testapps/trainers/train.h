@@ -10,7 +10,7 @@
 
 struct train_program {
 	const char *about;             /* for options_parse */
-	const struct option_row *rows; /* the network's options */
+	const struct option_setting *rows; /* the network's options */
 	/* Adds the layers, or sets nn->error; the input's shape is in nn->in, how many classes in
 	 * nn->classes. */
 	void (*build)(struct nn *nn);

@@ -8,7 +8,7 @@ enum { MAX_HIDDEN = 16 };
 static const char *hidden = "128,32,128";
 static int activation;
 
-static const struct option_row rows[] = {
+static const struct option_setting rows[] = {
 	{OPTION_TEXT, "hidden", "N,N...", &hidden, 0, 0,
 		"widths of the layers between the image and its copy: up to 16, of 1 to 100000"},
 	{OPTION_CHOICE, "activation", "relu|tanh|sigmoid", &activation, 0, 0,

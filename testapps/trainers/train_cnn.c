@@ -7,7 +7,7 @@
 static int filters = 6, kernel = 5, stride = 1, same, pool = 2, activation;
 static double dropout;
 
-static const struct option_row rows[] = {
+static const struct option_setting rows[] = {
 	{OPTION_INT, "filters", "N", &filters, 1, 1024,
 		"filters of the first convolution; the second has 8/3 as many, rounded, as LeNet-5's 6 "
 		"and 16"},

@@ -8,7 +8,7 @@ enum { MAX_HIDDEN = 16 };
 static const char *hidden = "512,256";
 static int activation;
 
-static const struct option_row rows[] = {
+static const struct option_setting rows[] = {
 	{OPTION_TEXT, "hidden", "N,N...", &hidden, 0, 0,
 		"widths of the hidden layers: up to 16, of 1 to 100000"},
 	{OPTION_CHOICE, "activation", "relu|tanh|sigmoid", &activation, 0, 0,

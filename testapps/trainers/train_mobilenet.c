@@ -3,7 +3,7 @@
 #include "models.h"
 #include "train.h"
 
-static const struct option_row rows[] = {{OPTION_END, NULL, NULL, NULL, 0, 0, NULL}};
+static const struct option_setting rows[] = {{OPTION_END, NULL, NULL, NULL, 0, 0, NULL}};
 
 int main(int argc, char **argv)
 {

@@ -5,7 +5,7 @@
 
 static int filters = 64, kernel = 3, stride = 2, padding, activation;
 
-static const struct option_row rows[] = {
+static const struct option_setting rows[] = {
 	{OPTION_INT, "filters", "N", &filters, 1, 256,
 		"filters of the first stage; the other three have 2, 4 and 8 times as many"},
 	{OPTION_INT, "kernel", "N", &kernel, 2, 5, "side of all kernels but those of the shortcuts"},

@@ -5,7 +5,7 @@
 
 static int depth;
 
-static const struct option_row rows[] = {
+static const struct option_setting rows[] = {
 	{OPTION_CHOICE, "depth", "18|50|152", &depth, 0, 0,
 		"convolutions and dense layers one after the other"},
 	{OPTION_END, NULL, NULL, NULL, 0, 0, NULL},
