@@ -12,7 +12,7 @@ static int by_number(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-/* The number that most of the values are, but for one up or down. */
+/* The number that at least half of the values are, but for one up or down. */
 static double most_frequent(double *values, size_t count)
 {
 	size_t best = 0, first = 0;
@@ -28,7 +28,7 @@ static double most_frequent(double *values, size_t count)
 			value = values[first + (i - first) / 2];
 		}
 	}
-	return (double)best >= COUNT_AGREEMENT * (double)count ? value : NAN;
+	return 2 * best >= count ? value : NAN;
 }
 
 /* Calls that are missing, by the operation without addresses; the caller frees it. */

@@ -61,7 +61,7 @@ static bool mostly_exchanges(const struct timeline *timeline)
 			exchanges++;
 		}
 	}
-	return exchanges >= EXCHANGE_LEAST && exchange_ns >= EXCHANGE_LEAST_SHARE * all_ns;
+	return exchanges >= EXCHANGE_LEAST && 2 * exchange_ns >= all_ns;
 }
 
 /* What trains is told by its first calls; the others are few. */

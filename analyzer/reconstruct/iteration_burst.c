@@ -27,7 +27,7 @@ size_t iteration_search_median(size_t *values, size_t count)
 struct gaps {
 	size_t usual; /* the median of the large ones; 0: there are none */
 	size_t longest;
-	uint32_t forward; /* the most of it in one */
+	bool forward; /* of work that goes forward in one */
 };
 
 /* Of the members between updates. */
@@ -43,8 +43,7 @@ static struct gaps measure_gaps(const struct sequence *sequence)
 			large[count++] = i - last - 1;
 		if (last != SIZE_MAX && i - last - 1 > gaps.longest)
 			gaps.longest = i - last - 1;
-		if (last != SIZE_MAX && SEQUENCE_SUM(sequence, forward, last + 1, i) > gaps.forward)
-			gaps.forward = SEQUENCE_SUM(sequence, forward, last + 1, i);
+		gaps.forward |= last != SIZE_MAX && SEQUENCE_SUM(sequence, forward, last + 1, i) > 0;
 		last = i;
 	}
 	gaps.usual = iteration_search_median(large, count);
@@ -64,13 +63,10 @@ static bool is_apart(const struct sequence *sequence, size_t a, size_t b, const 
 	/* An update that evaluates forward work again and again is done only when there is new input. */
 	if (sequence->closures)
 		return SEQUENCE_SUM(sequence, inputs, a + 1, b + 1) > 0;
-	/* Parameters may be updated within the backward pass, as soon as their gradient is made; work there
-	 * that is alike to forward work has its names. */
-	if (backward && SEQUENCE_SUM(sequence, inputs, a + 1, b + 1) == 0 && BURST_LITTLE * forward < gaps->forward)
+	/* Parameters may be updated within the backward pass, as soon as their gradient is made. */
+	if (backward && !forward && gaps->forward && SEQUENCE_SUM(sequence, inputs, a + 1, b + 1) == 0)
 		return false;
 	if (forward && backward)
-		return true;
-	if (forward && sequence->sums[sequence->count].backward == 0 && gap >= BURST_SMALL_GAP)
 		return true;
 	if (gaps->usual)
 		return 2 * gap >= gaps->usual;
@@ -98,35 +94,6 @@ static struct sequence_range *list_bursts(const struct sequence *sequence, size_
 	return bursts;
 }
 
-#define SAMPLES 30
-
-/* Leaves out bursts that have nearly nothing of what the others update: a few calls of a set-up. */
-static size_t drop_odd(const struct sequence *sequence, struct sequence_range *bursts, size_t count)
-{
-	struct sequence_histogram *histograms = sequence_histograms(sequence, bursts, count);
-	size_t step = count / SAMPLES + 1, usual = 0, alike = 0, kept = 0;
-	double best = -1;
-
-	for (size_t i = 0; i < count; i += step) {
-		double sum = 0;
-
-		for (size_t j = 0; j < count; j += step)
-			sum += sequence_similarity(&histograms[i], &histograms[j]);
-		if (sum > best) {
-			best = sum;
-			usual = i;
-		}
-	}
-	for (size_t i = 0; i < count; i++)
-		alike += sequence_similarity(&histograms[i], &histograms[usual]) >= 0.5;
-	for (size_t i = 0; i < count; i++)
-		if ((double)alike < BURST_MOST_ARE * (double)count ||
-			sequence_similarity(&histograms[i], &histograms[usual]) >= BURST_ODD)
-			bursts[kept++] = bursts[i];
-	sequence_free_histograms(histograms);
-	return kept;
-}
-
 /* Averages, metrics, norms: up to the next input or forward work. SIZE_MAX: to the end of the sequence. */
 static size_t tail_end(const struct sequence *sequence, size_t from, size_t limit)
 {
@@ -137,7 +104,7 @@ static size_t tail_end(const struct sequence *sequence, size_t from, size_t limi
 	return SIZE_MAX;
 }
 
-/* Where each burst's piece ends: after its tail, which is not much longer than usual. */
+/* Where each burst's piece ends: after its tail, the usual one where the sequence ends in it. */
 static void end_bursts(const struct sequence *sequence, struct sequence_range *bursts, size_t count)
 {
 	size_t *tails = mem_alloc(count, sizeof(*tails)), *known = mem_alloc(count, sizeof(*known));
@@ -155,7 +122,7 @@ static void end_bursts(const struct sequence *sequence, struct sequence_range *b
 	for (size_t i = 0; i < count; i++) {
 		size_t limit = i + 1 < count ? bursts[i + 1].begin : sequence->count;
 
-		bursts[i].end += tails[i] == SIZE_MAX || tails[i] > median + BURST_LONGEST_TAIL ? median : tails[i];
+		bursts[i].end += tails[i] == SIZE_MAX ? median : tails[i];
 		if (bursts[i].end > limit)
 			bursts[i].end = limit;
 	}
@@ -204,7 +171,6 @@ void iteration_search_bursts(struct iteration_search *search)
 	search->optimizers = 1;
 	if (search->updates == 0)
 		return;
-	search->updates = drop_odd(sequence, bursts, search->updates);
 	updates = mem_alloc(search->updates, sizeof(*updates));
 	memcpy(updates, bursts, search->updates * sizeof(*updates));
 	end_bursts(sequence, bursts, search->updates);

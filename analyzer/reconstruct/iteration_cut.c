@@ -160,8 +160,8 @@ static void take_search(struct iteration_finder *finder, const struct sequence *
 static bool is_better(
 	const struct iteration_finder *finder, const struct iteration_search *search, double sure)
 {
-	if (finder->piece_count > 0 && finder->piece_count <= CUT_FEW_PIECES)
-		return search->source == ITERATION_BY_NAMES && search->count > CUT_FEW_PIECES;
+	if (finder->piece_count > 0 && finder->piece_count < REPEATS_LEAST)
+		return search->source == ITERATION_BY_NAMES && search->count >= REPEATS_LEAST;
 	return search->count > 0 && search->confidence > sure;
 }
 
@@ -175,7 +175,7 @@ static void search_both(
 
 	sequence_init(sequence, finder->model, finder->worker, false);
 	iteration_search(search, sequence);
-	if (search->confidence >= CUT_SURE || !rule_is_on(RULE_ITERATION_SIZES))
+	if (search->confidence >= RUN_SURE || !rule_is_on(RULE_ITERATION_SIZES))
 		return;
 	sequence_init(&sized, finder->model, finder->worker, true);
 	iteration_search(&other, &sized);
@@ -227,10 +227,10 @@ void iteration_cut_sequence(struct iteration_finder *finder)
 	finder->source = ITERATION_BY_UPDATES;
 	iteration_settle_pieces(finder);
 	share = iteration_usual_share(finder);
-	if (share >= CUT_DOUBTFUL && finder->piece_count > CUT_FEW_PIECES)
+	if (share >= ITERATION_UNKNOWN && finder->piece_count >= REPEATS_LEAST)
 		return;
 	if (rule_is_on(RULE_ITERATION_SEARCH))
-		cut_by_search(finder, finder->piece_count ? share + CUT_MUCH_SURER : 0);
+		cut_by_search(finder, finder->piece_count ? share : 0);
 	if (finder->piece_count == 0 &&
 		finder->timeline->processes[finder->worker->process].window_count == 1) {
 		iteration_add_piece(finder, 0, finder->worker->call_count);

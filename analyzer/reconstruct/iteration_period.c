@@ -34,7 +34,7 @@ static size_t find_period(const struct sequence_histogram *histograms, size_t co
 {
 	double means[MOST_PERIOD + 1], same;
 
-	for (size_t p = 1; p <= MOST_PERIOD && p <= count / PERIOD_LEAST_REPETITIONS; p++) {
+	for (size_t p = 1; p <= MOST_PERIOD && p <= count / REPEATS_LEAST; p++) {
 		bool better = p > 1;
 
 		means[p] = similarity_at(histograms, count, p, measure, &same);
@@ -52,7 +52,7 @@ size_t iteration_search_period(
 	struct sequence_histogram *histograms;
 	size_t found;
 
-	if (count < 2 * PERIOD_LEAST_REPETITIONS)
+	if (count < 2 * REPEATS_LEAST)
 		return 1;
 	histograms = sequence_histograms(sequence, pieces, count);
 	found = find_period(histograms, count, sequence_similarity);
@@ -70,7 +70,7 @@ size_t iteration_search_period_of(const struct sequence *sequence, const struct 
 	double same, once, again;
 	size_t found;
 
-	if (count < 2 * PERIOD_LEAST_REPETITIONS)
+	if (count < 2 * REPEATS_LEAST)
 		return 1;
 	updates = sequence_histograms(sequence, bursts, count);
 	histograms = sequence_histograms(sequence, pieces, count);
@@ -107,7 +107,7 @@ static double share_identical(const struct sequence_histogram *histograms, size_
 	size_t same = 0;
 
 	for (size_t i = 0; i + p < count; i++)
-		same += sequence_similarity(&histograms[i], &histograms[i + p]) >= PERIOD_IDENTICAL;
+		same += sequence_similarity(&histograms[i], &histograms[i + p]) >= 1;
 	return (double)same / (double)(count - p);
 }
 
@@ -121,7 +121,7 @@ static size_t exact_period(const struct iteration_search *search)
 		sequence_histograms(search->sequence, search->pieces, search->count);
 	size_t found = 1, least = SIZE_MAX, most = 0;
 
-	for (size_t p = 1; p <= MOST_PERIOD && p <= search->count / PERIOD_LEAST_REPETITIONS; p++)
+	for (size_t p = 1; p <= MOST_PERIOD && p <= search->count / REPEATS_LEAST; p++)
 		if (share_identical(histograms, search->count, p) >= 0.9) {
 			found = p;
 			break;

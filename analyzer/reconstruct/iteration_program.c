@@ -95,7 +95,7 @@ bool iteration_cut_programs(struct iteration_finder *finder)
 	cut(finder, &runs);
 	free(runs.items);
 	free(runs.programs);
-	if (finder->piece_count >= LEAST_RUNS)
+	if (finder->piece_count >= LEAST_STEPS)
 		return true;
 	finder->piece_count = 0;
 	return false;

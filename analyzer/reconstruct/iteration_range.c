@@ -114,7 +114,7 @@ static void cut_at(struct iteration_finder *finder, const struct row *row)
 		if (own)
 			iteration_add_piece(finder, last, end);
 	}
-	if (finder->piece_count < LEAST_RANGES || (double)within < RANGE_LEAST_WITHIN * (double)all)
+	if (finder->piece_count < REPEATS_LEAST || (double)within < RANGE_MOSTLY * (double)all)
 		finder->piece_count = 0;
 }
 
@@ -170,7 +170,7 @@ static void consider(struct choice *choice, const struct iteration_finder *calls
 {
 	const double agreement = iteration_agreement(finder, calls);
 	const bool same = choice->count && finder->piece_count == choice->finder.piece_count &&
-			  iteration_agreement(finder, &choice->finder) >= RANGE_AGREES;
+			  iteration_agreement(finder, &choice->finder) >= RANGE_MOSTLY;
 	const bool better = choice->count == 0 || (!same && agreement > choice->agreement);
 
 	choice->count += !same;
@@ -191,7 +191,7 @@ static bool iteration_range_take(struct iteration_finder *calls, struct choice *
 	const double judged = iteration_judge_pieces(&choice->finder, ITERATION_BY_RANGES),
 		     own = judged * ALONE;
 	const bool agrees =
-		choice->agreement >= RANGE_AGREES && choice->finder.piece_count == calls->piece_count;
+		choice->agreement >= RANGE_MOSTLY && choice->finder.piece_count == calls->piece_count;
 
 	if (!agrees &&
 		(choice->count > 1 || !may_overrule(calls, sure) || own < sure || own < ITERATION_UNKNOWN))
@@ -215,7 +215,7 @@ void iteration_prefer_ranges(struct iteration_finder *finder, const struct itera
 	for (size_t i = 0; i < rows.count; i++) {
 		struct iteration_finder marked;
 
-		if (rows.items[i].count < LEAST_RANGES || rows.items[i].overlaps)
+		if (rows.items[i].count < REPEATS_LEAST || rows.items[i].overlaps)
 			continue;
 		marked = begin(finder, known);
 		cut_at(&marked, &rows.items[i]);

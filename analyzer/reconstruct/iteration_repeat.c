@@ -2,9 +2,7 @@
  * Pieces where no name tells of updates: by what repeats. Classes that come equally often, and take turns,
  * are of one loop. Of all loops the innermost one whose passes are alike is taken, or the one around it where
  * what that adds follows the inner one's work without a copy: an update after micro-batches, not an
- * evaluation. Where no loop has a fair share of the work, as in a short run of a compiler that first times
- * many variants of each kernel, a loop is taken that is nearly all of what is left from its first pass on: it
- * may be launches of one graph.
+ * evaluation.
  */
 #include "iteration_search.h"
 #include "timeline/constants.h"
@@ -21,13 +19,12 @@ struct loop {
 	uint32_t *classes; /* that take turns, in order of their first place */
 	size_t class_count;
 	bool layered; /* many come as often, but take no turns with these: layers, forward and backward */
-	double cover; /* share of the sequence, or of its end, in passes that are alike */
+	double cover; /* share of the sequence in passes that are alike */
 };
 
 struct repeats {
 	const struct sequence *sequence;
 	bool runs;        /* members of one class that follow each other count once: layers, micro-batches */
-	bool end;         /* what is before a loop's first pass is set-up */
 	uint32_t *places; /* of each class, together */
 	size_t *first;    /* class_count + 1: where a class's places begin */
 	struct loop *loops;
@@ -168,12 +165,6 @@ static bool have_backward(const struct sequence *sequence, const struct sequence
 	return 5 * with >= 4 * count;
 }
 
-/* What a loop's share is of. */
-static size_t whole_of(const struct repeats *repeats, const struct loop *loop)
-{
-	return repeats->sequence->count - (repeats->end ? place_of(repeats, loop->classes[0], 0) : 0);
-}
-
 static void add_loop(struct repeats *repeats, const struct rank *ranks, size_t count)
 {
 	const struct sequence *sequence = repeats->sequence;
@@ -184,14 +175,14 @@ static void add_loop(struct repeats *repeats, const struct rank *ranks, size_t c
 	take_turns(repeats, ranks, count, &loop);
 	loop.layered = 3 * loop.class_count <= 2 * count;
 	passes = list_passes(repeats, &loop, &pass_count);
-	if ((loop.class_count >= 2 || repeats->end || count == 1) && pass_count >= 2 &&
+	if ((loop.class_count >= 2 || count == 1) && pass_count >= 2 &&
 		(sequence->sums[sequence->count].backward < 5 ||
 			have_backward(sequence, passes, pass_count))) {
 		double scale = (double)(loop.passes - 1) / (double)pass_count;
 		double whole = (double)loop.passes / (double)(loop.passes - 1);
 
-		loop.cover = alike_members(sequence, passes, pass_count) * scale * whole /
-			     (double)whole_of(repeats, &loop);
+		loop.cover =
+			alike_members(sequence, passes, pass_count) * scale * whole / (double)sequence->count;
 		loop.cover = loop.cover < 1 ? loop.cover : 1;
 		*MEM_PUSH(repeats->loops, repeats->loop_count, repeats->loop_room) = loop;
 	} else {
@@ -229,16 +220,8 @@ static bool takes_input(const struct repeats *repeats, uint32_t class, uint32_t 
  * input. */
 static bool may_be_loop(const struct repeats *repeats, const struct rank *first, size_t count)
 {
-	const struct sequence *sequence = repeats->sequence;
-	const struct timeline *timeline = sequence->model->timeline;
-	struct timeline_call call;
-
-	if (!repeats->end && count == 1)
-		return first->total >= REPEAT_LEAST_PASSES && takes_input(repeats, first->class, first->total);
-	if (!repeats->end || count >= 2)
-		return first->total >= (repeats->end ? REPEAT_LEAST_END_PASSES : REPEAT_LEAST_PASSES);
-	call = timeline_call(timeline, sequence->worker->calls[sequence->positions[first->first]]);
-	return first->total >= REPEAT_LEAST_END_PASSES && timeline_function(timeline, &call)->kind == PM_KIND_GRAPH;
+	return first->total >= REPEATS_LEAST &&
+	       (count > 1 || takes_input(repeats, first->class, first->total));
 }
 
 static void list_loops(struct repeats *repeats)
@@ -327,8 +310,7 @@ static const struct loop *find_innermost(const struct repeats *repeats, double c
 	for (size_t i = 0; i < repeats->loop_count; i++) {
 		const struct loop *loop = &repeats->loops[i];
 
-		if (loop->cover >= cover && (loop->class_count > 1 || repeats->end) &&
-			(!inner || loop->passes > inner->passes))
+		if (loop->cover >= cover && loop->class_count > 1 && (!inner || loop->passes > inner->passes))
 			inner = loop;
 	}
 	for (size_t i = 0; inner && inner->layered && i < repeats->loop_count; i++) {
@@ -349,7 +331,7 @@ static const struct loop *choose_loop(const struct repeats *repeats, bool *aroun
 
 	for (size_t i = 0; i < repeats->loop_count; i++)
 		best = repeats->loops[i].cover > best ? repeats->loops[i].cover : best;
-	if (best < (repeats->end ? REPEAT_LEAST_END_COVER : REPEAT_LEAST_COVER))
+	if (best < REPEAT_LEAST_COVER)
 		return NULL;
 	chosen = find_innermost(repeats, 0.8 * best);
 	for (size_t i = 0; i < repeats->loop_count; i++) {
@@ -364,9 +346,9 @@ static const struct loop *choose_loop(const struct repeats *repeats, bool *aroun
 	return chosen;
 }
 
-static bool search_loops(struct iteration_search *search, bool runs, bool end)
+static bool search_loops(struct iteration_search *search, bool runs)
 {
-	struct repeats repeats = {.sequence = search->sequence, .runs = runs, .end = end};
+	struct repeats repeats = {.sequence = search->sequence, .runs = runs};
 	const struct loop *loop;
 
 	list_places(&repeats);
@@ -387,8 +369,6 @@ void iteration_search_repeats(struct iteration_search *search)
 {
 	search->source = ITERATION_BY_PERIOD;
 	search->optimizers = 1;
-	if (search->sequence->count < REPEAT_LEAST_MEMBERS || search_loops(search, false, false) ||
-		search_loops(search, false, true))
-		return;
-	search_loops(search, true, false);
+	if (!search_loops(search, false))
+		search_loops(search, true);
 }

@@ -111,7 +111,7 @@ static void find_anchors(struct layer_assign *assign)
 				*manner = (struct manner){true, j, transposition(assign, i)};
 			/* A factor for each element is read forward and backward alike. */
 			forward = manner->access == j && manner->transposed == transposition(assign, i) &&
-				  !(flow->shape == FLOW_SPREAD && follows_backward(assign, i, ANCHOR_MOST_BETWEEN));
+				  !(flow->shape == FLOW_SPREAD && follows_backward(assign, i, NEAR_CALLS));
 			set_anchor(assign, i, forward ? LAYER_FORWARD : LAYER_BACKWARD, LAYER_RULE_MANNER);
 		}
 	}

@@ -223,7 +223,7 @@ static uint32_t mark_weights(struct flow_work *work)
 		count += weights[p];
 		known += weights[p] && work->places[p].parameter;
 	}
-	if (count < LEAST_WEIGHTS || 2 * known >= count)
+	if (count < PARAMETERS_LEAST || 2 * known >= count)
 		count = 0;
 	for (uint32_t p = 0; p < work->place_count && count; p++)
 		work->places[p].parameter = weights[p];
@@ -340,7 +340,7 @@ void flow_touch_blocks(struct flow_work *work)
 /* Parameters beside those at the starts of copies, or in their place, where none of these is updated. */
 static void mark_others(struct flow_work *work)
 {
-	if (work->parameter_count < COPIED_LEAST && rule_is_on(RULE_COPIED_INSIDE))
+	if (work->parameter_count < PARAMETERS_LEAST && rule_is_on(RULE_COPIED_INSIDE))
 		work->parameter_count += flow_mark_copied(work, true);
 	if (rule_is_on(RULE_UPDATED_ROWS) && !are_updated(work))
 		work->parameter_count = mark_updated(work);

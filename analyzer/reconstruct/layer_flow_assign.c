@@ -260,7 +260,7 @@ static void find_sibling(struct flow_assigning *a, uint32_t step)
 {
 	const struct flow_work *work = a->work;
 
-	for (uint32_t far = 1; far <= SIBLING_NEAR; far++)
+	for (uint32_t far = 1; far <= NEAR_CALLS; far++)
 		for (int side = 0; side < 2; side++) {
 			const uint32_t other = side ? step - far : step + far;
 

@@ -12,7 +12,7 @@ static uint32_t product_beside(
 	const struct flow_work *work = a->work;
 	bool touched[2] = {false, false};
 
-	for (uint32_t far = 1; far <= COPY_NEAR; far++) {
+	for (uint32_t far = 1; far <= NEAR_CALLS; far++) {
 		const uint32_t other = before ? copy - far : copy + far;
 
 		if (before ? copy - begin < far : other >= end)

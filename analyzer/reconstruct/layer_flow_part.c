@@ -58,8 +58,8 @@ static void grow_by_functions(struct flow_work *work)
 	for (size_t k = 0; k < work->part_count; k++) {
 		uint32_t *begin = &work->parts[k].update_begin;
 
-		for (uint32_t i = *begin; i-- > work->parts[k].begin && !flow_is_of_model(work, i) &&
-					  *begin - i <= UPDATE_MOST_BETWEEN;)
+		for (uint32_t i = *begin;
+			i-- > work->parts[k].begin && !flow_is_of_model(work, i) && *begin - i <= NEAR_CALLS;)
 			if (is_called_for_update(work, i))
 				*begin = i;
 	}

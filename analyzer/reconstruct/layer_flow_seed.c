@@ -35,7 +35,8 @@ static bool is_seed(const struct flow_work *work, uint32_t step)
 		return false;
 	place = flow_touch_of(work, step, 0)->place;
 	return !work->places[place].parameter &&
-	       (flow_is_fill(work, step) || !flow_is_touched(work, place, step > SEED_NEW ? step - SEED_NEW : 0, step));
+	       (flow_is_fill(work, step) ||
+		       !flow_is_touched(work, place, step > NEAR_CALLS ? step - NEAR_CALLS : 0, step));
 }
 
 uint16_t flow_thread(const struct flow_work *work, uint32_t step)
@@ -154,11 +155,10 @@ static uint32_t find_compared(const struct flow_work *work, uint32_t low, uint32
  */
 static bool is_common_fill(const struct flow_work *work, uint32_t seed, uint32_t low)
 {
-	uint32_t count = 0;
-
 	for (uint32_t i = work->begin; i < low && flow_is_fill(work, seed); i++)
-		count += flow_kernel(work, i) == flow_kernel(work, seed) && is_seed(work, i);
-	return count >= SEED_CLEARED;
+		if (flow_kernel(work, i) == flow_kernel(work, seed) && is_seed(work, i))
+			return true;
+	return false;
 }
 
 /* The seed between two steps; of fills that the forward pass has too only one after what compares with the

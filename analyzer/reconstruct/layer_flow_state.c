@@ -1,20 +1,18 @@
 /* What a module does before it touches its parameters: told by the state that it alone works on. */
 #include "layer_flow_assign.h"
-#include "timeline/constants.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* By place: how many steps up to the update compute with it alone or nearly so. Exchanges, copies and lists
- * of tensors, by which buffers are made alike on all ranks, aside. The caller frees it. */
+/* By place: how many steps up to the update compute with it, exchanges and copies aside. The caller frees it.
+ */
 static uint32_t *count_users(const struct flow_work *work)
 {
 	uint32_t *users = mem_alloc(work->place_count, sizeof(*users));
 	uint32_t *marks = mem_alloc(work->place_count, sizeof(*marks));
 
 	for (uint32_t i = work->begin; i < work->update_begin; i++) {
-		if ((!work->steps[i].computes && !work->steps[i].launch) ||
-			work->steps[i].count > STATE_MOST_TOUCHES)
+		if (!work->steps[i].computes && !work->steps[i].launch)
 			continue;
 		for (uint32_t t = 0; t < work->steps[i].count; t++) {
 			const uint32_t place = flow_touch_of(work, i, t)->place;
@@ -38,7 +36,7 @@ static const char *module_at(const struct flow_work *work, uint64_t address)
 static bool has_state_of(
 	const struct flow_work *work, uint32_t step, const char *module, const uint32_t *users)
 {
-	if (!work->steps[step].launch || work->steps[step].count > STATE_MOST_TOUCHES)
+	if (!work->steps[step].launch)
 		return false;
 	for (uint32_t t = 0; t < work->steps[step].count; t++) {
 		const struct flow_place *place = &work->places[flow_touch_of(work, step, t)->place];

@@ -36,14 +36,14 @@ static uint32_t *places_of(const struct flow_work *work, const uint32_t *few, ui
 }
 
 /*
- * Where the stretch that begins with step x of `few` ends, and which way it goes: up, down, or 0 where it is
- * too short to say so (words of arguments that are not in use may hold any address). A place where the way
+ * Where the stretch that begins with step x of `few` ends, and which way it goes: up, down, or 0 where it
+ * stays at one place. A place where the way
  * turns: its first step belongs to this stretch, the others to the next; but a single one at the bottom to
  * the next, for the forward pass begins there, and the backward pass may end before.
  */
 static uint32_t stretch_end(const uint32_t *places, uint32_t few_count, uint32_t x, int *way)
 {
-	uint32_t end = x + 1, turned = x + 1, changes = 0;
+	uint32_t end = x + 1, turned = x + 1;
 	int now = 0;
 
 	for (; end < few_count; end++) {
@@ -59,9 +59,8 @@ static uint32_t stretch_end(const uint32_t *places, uint32_t few_count, uint32_t
 		}
 		now = step > 0 ? 1 : -1;
 		turned = end + 1;
-		changes++;
 	}
-	*way = changes >= STRETCH_LEAST_CHANGES ? now : 0;
+	*way = now;
 	return end;
 }
 

@@ -227,7 +227,7 @@ static bool find_halves(const struct flow_work *work, const uint32_t *few, uint3
 	const uint32_t x = best.count ? choose_place(work, few, best.first, best.last) : 0;
 
 	/* two alone may be in that order by chance: then the pass must begin with a seed */
-	if (rule_is_on(RULE_TURN_ORDER) && work->parameter_count >= TURN_LEAST_PARAMETERS && best.count >= 2 &&
+	if (rule_is_on(RULE_TURN_ORDER) && work->parameter_count >= PARAMETERS_LEAST && best.count >= 2 &&
 		best.score >= TURN_LEAST_ORDER * (double)best.count &&
 		(best.count > 2 || flow_find_seed(work, few[x - 1], few[x]) != FLOW_NOWHERE)) {
 		turn->low = few[x - 1];

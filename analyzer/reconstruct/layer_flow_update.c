@@ -129,7 +129,7 @@ static void grow(struct flow_work *work, uint32_t begin, uint32_t end)
 	uint32_t *marks = mem_alloc(work->place_count, sizeof(*marks));
 
 	for (uint32_t i = begin; i < end; i++)
-		if (i >= work->update_end && i - work->update_end < UPDATE_MOST_BETWEEN &&
+		if (i >= work->update_end && i - work->update_end < NEAR_CALLS &&
 			count_state(work, outside, i) > 0)
 			work->update_end = i + 1;
 	for (uint32_t i = end; i-- > begin;) {
@@ -137,7 +137,7 @@ static void grow(struct flow_work *work, uint32_t begin, uint32_t end)
 		const uint32_t parameters = flow_count_parameters(work, i, marks, i + 1);
 		const uint32_t most = state > parameters ? state : parameters;
 
-		if (i < work->update_begin && work->update_begin - i <= UPDATE_MOST_BETWEEN &&
+		if (i < work->update_begin && work->update_begin - i <= NEAR_CALLS &&
 			((state > 0 && is_kernel_of(work, i, work->update_begin, work->update_end)) ||
 				(work->steps[i].launch && most > 1 && 3 * most >= work->parameter_count)))
 			work->update_begin = i;

@@ -158,11 +158,11 @@ enum layer_special layer_special(const struct layer_assign *assign, uint32_t ste
 {
 	*layer = LAYER_NONE;
 	if (is_attention(assign, step)) {
-		*layer = attention_before(assign, step, ATTENTION_MOST_BETWEEN);
+		*layer = attention_before(assign, step, NEAR_CALLS);
 		return LAYER_IS_ATTENTION;
 	}
 	if (layer_function(assign, step)->facts.role == PM_ROLE_SOFTMAX) {
-		*layer = attention_before(assign, step, ATTENTION_MOST_BETWEEN / 2);
+		*layer = attention_before(assign, step, NEAR_CALLS / 2);
 		return *layer == LAYER_NONE ? LAYER_IS_PLAIN : LAYER_IS_ATTENTION;
 	}
 	return is_sum(assign, step) ? LAYER_IS_SUM : LAYER_IS_PLAIN;

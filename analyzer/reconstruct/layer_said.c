@@ -39,7 +39,7 @@ bool layer_is_mostly_said(const struct layer_assign *assign)
 		all_ns += ns;
 		said_ns += assign->said[i] ? ns : 0;
 	}
-	return all_ns > 0 && said_ns >= FRAMEWORK_MOSTLY * all_ns;
+	return all_ns > 0 && said_ns >= RUN_SURE * all_ns;
 }
 
 /* Is the role that a call goes by of any layer? order: in the gap. */

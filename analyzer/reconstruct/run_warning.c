@@ -264,7 +264,7 @@ static size_t count_gathers(const struct analysis *analysis, const struct analys
 			continue;
 		for (uint32_t j = 0; j < flow->access_count; j++)
 			bytes += flow_writes(&flow->accesses[j]) ? flow->accesses[j].bytes : 0;
-		count += bytes >= LEAST_GATHERED;
+		count += bytes >= EXCHANGE_FEW_BYTES;
 	}
 	return count;
 }
@@ -283,7 +283,7 @@ static void warn_of_gathers(struct texts *texts, struct run *run)
 					     ? 0
 					     : count_gathers(analysis, worker);
 
-		if (count < LEAST_GATHERS || count <= worker->layers.followed_gathers)
+		if (count < REPEATS_LEAST || count <= worker->layers.followed_gathers)
 			continue;
 		run_warning_add(texts,
 			arena_format(&analysis->timeline.arena,

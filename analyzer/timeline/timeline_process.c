@@ -5,7 +5,6 @@
 #include "trace/losses.h"
 #include "timeline_join.h"
 #include "timeline_read.h"
-#include "constants.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -240,6 +239,9 @@ static const char *left_cupti(struct timeline *timeline, const struct trace *tra
 				trace->notes[i] + strlen(beginning));
 	return NULL;
 }
+
+/* Of events without work: more is a damaged note. */
+#define PAIR_MOST_NS 100000
 
 /* What the hook has measured that a pair of events takes by itself; the last says it best. 0: it has not. */
 static int64_t pair_ns_of(const struct trace *trace)
