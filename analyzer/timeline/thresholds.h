@@ -165,7 +165,57 @@
 		"a usual rule") \
 	X(double, COMPARE_EXPLAINS, 0.3, "share", \
 		"of a difference that a finding or a layer makes to be named as its cause", \
-		"as SLOWDOWN_EXPLAINED")
+		"as SLOWDOWN_EXPLAINED") \
+	X(double, COMPARE_GATE_SHARED, 0.02, "share", \
+		"of a process's time that it waits for a processor, from which its host is shared", \
+		"chosen") \
+	/* hangs */ \
+	X(double, HANG_USUAL_TIMES, 3, "times", \
+		"the longest pause before, for less than which who is behind is late, not hung", \
+		"chosen") \
+	X(int64_t, HANG_WORK_TIMES, 3, "times", \
+		"the patience, for who makes no call and works", \
+		"a checkpoint, an evaluation on the host") \
+	X(double, HANG_START_TIMES, 30, "times", \
+		"the patience, before a job's first communication", \
+		"importing, compiling and reading data take minutes") \
+	X(int64_t, HANG_ABSENT_TIMES, 3, "times", \
+		"the patience, for a rank that is not there yet", \
+		"a rank may be started later than others") \
+	X(double, HANG_FIRST_NS, 20e6, "ns", \
+		"between the last call of the first to stop and those of the others; and at least what theirs lie apart", \
+		"chosen") \
+	X(uint32_t, HANG_FIRST_OTHERS, 2, "ranks", \
+		"beside the first to stop", \
+		"with one alone it is not known what is usual") \
+	X(int64_t, HANG_LAUNCHER_NS, 60000000000, "ns", \
+		"after the last call within which a process that others of its job survive may still be ended", \
+		"torchrun gives ranks 30 s to end") \
+	X(int64_t, HANG_FRESH_NS, 500000000, "ns", \
+		"before a trace is read, within which what was entered may be seen in part", \
+		"a call is recorded after it is entered") \
+	X(double, HANG_WORKS_PROCESSORS, 0.1, "processors", \
+		"that a process keeps busy which works", \
+		"threads that merely look around take less") \
+	X(uint32_t, HANG_WORKS_BYTES, 65536, "bytes", \
+		"that a process reads and writes in a second which works", \
+		"chosen") \
+	X(uint32_t, HANG_SHIFT_EXPLAINS, 2, "differences", \
+		"that a missing step explains", \
+		"one may be chance") \
+	X(uint32_t, HANG_SHIFT_PERIODS, 3, "times", \
+		"that a step's collectives repeat", \
+		"twice may be chance") \
+	/* fleets */ \
+	X(uint32_t, FLEET_LEAST_STEPS, 10, "steps", \
+		"with device times, for a rank's computing", \
+		"chosen") \
+	X(uint32_t, FLEET_BEFORE, 10, "iterations", \
+		"before the last ones, for a trend", \
+		"chosen") \
+	X(double, FLEET_FORGET_S, 3600, "s", \
+		"of silence after which a process of another host is over", \
+		"chosen")
 /* clang-format on */
 
 #ifdef PM_MUTATION

@@ -3,7 +3,7 @@
 mutation.py BUILD [--only REGEX] [--sample COUNT [--seed N]] [--inputs FOLDER...] [--quick] [--least PERCENT] [--jobs N]
 
 BUILD is of the preset `mutation`, where rules are switched off and constants moved by the environment. Each rule of
-analyzer/reconstruct/rule.h is switched off, each constant of analyzer/timeline/constants.h is halved and doubled, and the
+analyzer/reconstruct/rule.h is switched off, each constant of analyzer/timeline/constants.h and thresholds.h is halved and doubled, and the
 tests that need neither PyTorch nor a GPU are run until one fails. A rule's own test comes first, and is complained about where it does not fail.
 Prints what nobody noticed, and the share noticed; 1: it is less than PERCENT (95). --inputs: traces that are kept, whose
 answers are compared with those without a change; that a change shows there alone is printed, and counts for nothing.
@@ -20,10 +20,12 @@ import sys
 import tempfile
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-UNITS = ["rules", "threads", "iteration", "layer", "stage", "replay", "framework", "layer_framework", "given", "marker", "phase", "timeline", "balance"]
+UNITS = ["rules", "threads", "iteration", "layer", "stage", "replay", "framework", "layer_framework", "given", "marker", "phase", "timeline", "balance", "cause", "comm", "compare", "effect", "kernels", "path",
+         "recent", "roofline", "slow_input", "slowdown", "standing", "summaries"]
 SLOW = ["golden", "test_spans", "test_search"]
 ROW = re.compile(r'^\tX\((\w+), "(\w+)", .*?\\\n.*?"(none|[\w ]+)"\)', re.MULTILINE)
-CONSTANT = re.compile(r"^\tX\((?:double|uint32_t), (\w+),", re.MULTILINE)
+CONSTANT = re.compile(r"^\tX\((?:double|uint32_t|int64_t), (\w+),", re.MULTILINE)
+TABLES = ("analyzer/timeline/constants.h", "analyzer/timeline/thresholds.h")
 
 
 def read(path):
@@ -35,7 +37,7 @@ def mutations():
     """(name, PM_MUTATE, own test or None)"""
     for _, key, test in ROW.findall(read("analyzer/reconstruct/rule.h")):
         yield f"rule {key}", f"rule {key}", test
-    for name in CONSTANT.findall(read("analyzer/timeline/constants.h")):
+    for name in [name for table in TABLES for name in CONSTANT.findall(read(table))]:
         for factor in ("0.5", "2"):
             yield f"{name} x {factor}", f"constant {name} {factor}", None
 

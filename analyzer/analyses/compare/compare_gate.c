@@ -1,6 +1,7 @@
 /* A pair judged by what is allowed: see compare_gate.h. */
 #include "compare_gate.h"
 #include "compare_series.h"
+#include "timeline/thresholds.h"
 
 #include <math.h>
 #include <stddef.h>

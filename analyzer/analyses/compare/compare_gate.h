@@ -10,9 +10,6 @@
 #include "compare.h"
 #include "slower.h"
 
-/* Share of a process's time, waiting for a processor, from which its host is shared. */
-#define COMPARE_GATE_SHARED 0.02
-
 enum compare_gate_time {
 	COMPARE_GATE_AUTO, /* the device's where hosts are shared; else both, of which either may be slower */
 	COMPARE_GATE_DEVICE, /* alone */

@@ -2,6 +2,7 @@
 #include "fleet.h"
 #include "analyses/summary/reduce.h"
 #include "base/statistics.h"
+#include "timeline/thresholds.h"
 
 #include <errno.h>
 #include <math.h>

@@ -15,9 +15,7 @@
 
 #include <cjson/cJSON.h>
 
-#define FLEET_LAST 20         /* steps over which a rank's time is a median */
-#define FLEET_LEAST_STEPS 10  /* with device times, for a rank's computing */
-#define FLEET_FORGET_S 3600.0 /* a process of another host that was silent so long is over */
+#define FLEET_LAST 20 /* steps over which a rank's time is a median */
 
 enum fleet_state {
 	FLEET_RUNS,

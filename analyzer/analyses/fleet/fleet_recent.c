@@ -1,6 +1,7 @@
 /* What a job does now by the pages of its ranks, as its traces would tell it: see recent.h. */
 #include "base/statistics.h"
 #include "recent.h"
+#include "timeline/thresholds.h"
 
 #include <math.h>
 
@@ -26,7 +27,7 @@ static void find_steps(const struct fleet_rank *rank, struct recent_worker *work
 	for (unsigned i = count - last; i < count; i++)
 		sum_s += rank->each_s[i];
 	worker->iteration_ns = median_ns(rank, count - last, count);
-	if (count >= RECENT_LAST + RECENT_BEFORE)
+	if (count >= RECENT_LAST + FLEET_BEFORE)
 		worker->before_ns = median_ns(rank, 0, count - last);
 	worker->per_second = sum_s > 0 ? last / sum_s : NAN;
 }

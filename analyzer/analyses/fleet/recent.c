@@ -3,6 +3,8 @@
 #include "base/statistics.h"
 #include "analyses/device_memory.h"
 #include "analyses/load_imbalance.h"
+#include "timeline/constants.h"
+#include "timeline/thresholds.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -101,7 +103,7 @@ static void find_times(const struct timeline *timeline, struct recent_worker *it
 	const size_t count = item->whole, kept = count < RECENT_EACH ? count : RECENT_EACH;
 
 	item->iteration_ns = median_of(worker, count, iteration_time, 0);
-	if (count >= RECENT_LAST + RECENT_BEFORE)
+	if (count >= RECENT_LAST + FLEET_BEFORE)
 		item->before_ns = median_of(worker, count - RECENT_LAST, iteration_time, 0);
 	item->compute_ns = median_of(worker, count, compute_time, 0);
 	item->even_ns = recent_even(worker, count);
@@ -144,7 +146,7 @@ static void find_worker(struct recent *recent, struct analysis *analysis, size_t
 	item->confidence = worker->iterations.confidence;
 	item->whole = whole_count(item);
 	item->count = analysis_iterations(analysis, worker) - (double)(worker->used_count - item->whole);
-	if (worker->iterations.confidence >= RECENT_SURE)
+	if (worker->iterations.confidence >= ITERATION_UNKNOWN)
 		find_times(&analysis->timeline, item);
 }
 

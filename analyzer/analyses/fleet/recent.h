@@ -14,8 +14,6 @@
 #define RECENT_EACH 40 /* and of which each time is kept */
 /* Ranks are compared over so long at least: a pause of the machine is longer than a few short steps. */
 #define RECENT_SPAN_NS 1000000000
-#define RECENT_SURE 0.5  /* confidence of the iterations below which their times are not known */
-#define RECENT_BEFORE 10 /* iterations before those, at least, for a trend */
 
 struct recent_process {
 	const char *host;

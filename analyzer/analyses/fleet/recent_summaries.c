@@ -1,5 +1,6 @@
 /* What summaries say, in the form of a run's last iterations: see recent.h. */
 #include "recent.h"
+#include "timeline/constants.h"
 
 #include <math.h>
 
@@ -29,7 +30,7 @@ static void find_worker(struct summaries *job, size_t number, struct recent *rec
 	worker->device = from->figures->device;
 	worker->count = (double)from->figures->found;
 	worker->confidence = from->figures->confidence;
-	if (from->figures->used == 0 || !(worker->confidence >= RECENT_SURE))
+	if (from->figures->used == 0 || !(worker->confidence >= ITERATION_UNKNOWN))
 		return;
 	worker->iteration_ns = median_of(from, offsetof(struct summary_worker, iteration));
 	worker->compute_ns = worker->even_ns = median_of(from, offsetof(struct summary_worker, compute));

@@ -1,7 +1,6 @@
 /* The conclusion where nobody waits for another: no rank, one alone, or all of them make no call. */
 #include "hang_private.h"
-
-#define START_TIMES 30 /* times the patience, before a job's first communication */
+#include "timeline/thresholds.h"
 
 static bool all_ended(const struct hang *hang)
 {
@@ -142,7 +141,7 @@ void hang_find_alone(struct hang *hang, int64_t patience_ns)
 	if (starts)
 		hang->basis = arena_format(&hang->arena,
 			"%s The job has not communicated so far: it may take long.", hang->basis);
-	if (quiet < (double)patience_ns * (starts ? START_TIMES : 1) ||
+	if (quiet < (double)patience_ns * (starts ? HANG_START_TIMES : 1) ||
 		quiet < HANG_USUAL_TIMES * hang_longest_pause(hang, NULL)) {
 		hang_conclude(hang, HANG_IS_NONE, HANG_LIKELY,
 			arena_format(&hang->arena, "No sign of a hang: the last call was %s ago.",

@@ -7,10 +7,9 @@
  * of before has ended: what began earlier and has ended is of an attempt before.
  */
 #include "hang_private.h"
+#include "timeline/thresholds.h"
 
 #include <stdlib.h>
-
-#define ABSENT_TIMES 3 /* times the patience: a rank may be started later than others */
 
 static bool is_over(const struct hang_rank *rank)
 {
@@ -253,7 +252,7 @@ bool hang_waits_for_absent(struct hang *hang, int64_t patience_ns)
 			since_ns = hang_real_ns(rank, rank->standing.last_ns);
 	}
 	who = hang_absent_words(hang);
-	is_late = hang->now_ns - since_ns < ABSENT_TIMES * patience_ns;
+	is_late = hang->now_ns - since_ns < HANG_ABSENT_TIMES * patience_ns;
 	hang->basis = arena_format(&hang->arena,
 		"Of the others %zu %s in a call that makes a communicator; the last call was %s ago. A process without a trace may "
 		"run, and import or load: look at its host.",

@@ -1,11 +1,9 @@
 /* The conclusion: which rank holds the others, and what it is at. */
 #include "hang_private.h"
+#include "timeline/thresholds.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
-
-#define LAUNCHER_NS 60000000000 /* torchrun gives ranks 30 s to end */
-#define FRESH_NS 500000000      /* before a trace is read: what was entered since may be seen in part */
 
 /* ---- ranks that others wait for ---- */
 
@@ -356,8 +354,8 @@ static bool is_fresh(const struct hang *hang, const struct hang_difference *diff
 		const struct hang_member *member = &difference->group->members[m];
 		const struct standing_entry *entry = hang_collective(member, difference->ordinal);
 
-		if (entry &&
-			hang_real_ns(hang->ranks[member->rank], entry->begin_ns) > hang->read_ns - FRESH_NS)
+		if (entry && hang_real_ns(hang->ranks[member->rank], entry->begin_ns) >
+				     hang->read_ns - HANG_FRESH_NS)
 			return true;
 	}
 	return false;
@@ -399,7 +397,7 @@ static bool is_launchers_turn(const struct hang *hang)
 
 		last_ns = at_ns > last_ns ? at_ns : last_ns;
 	}
-	return hang->now_ns - last_ns < LAUNCHER_NS;
+	return hang->now_ns - last_ns < HANG_LAUNCHER_NS;
 }
 
 static bool cannot_go_on(const struct hang *hang, int64_t patience_ns)

@@ -4,10 +4,7 @@
  * rank that was, the ends of the traces do.
  */
 #include "hang_private.h"
-
-#define LEAST_NS 20e6  /* between its last call and those of the others */
-#define SPREAD_TIMES 1 /* and so many times what theirs lie apart */
-#define LEAST_OTHERS 2 /* with one alone it is not known what is usual */
+#include "timeline/thresholds.h"
 
 static bool is_in_call(const struct hang_rank *rank)
 {
@@ -37,12 +34,12 @@ bool hang_find_first(struct hang *hang, const struct hang_waits *waits, const si
 		} else if (end_ns < second_ns)
 			second_ns = end_ns;
 	}
-	if (others-- < LEAST_OTHERS + 1 || is_in_call(hang->ranks[first]) ||
+	if (others-- < HANG_FIRST_OTHERS + 1 || is_in_call(hang->ranks[first]) ||
 		(count == 1 && roots[0] == first))
 		return false;
 	gap = (double)(second_ns - first_ns);
 	spread = (double)(last_ns - second_ns);
-	if (gap < LEAST_NS || gap < SPREAD_TIMES * spread)
+	if (gap < HANG_FIRST_NS || gap < spread)
 		return false;
 	hang_add_state(hang, first);
 	hang_conclude(hang, HANG_IS_OUTSIDE, HANG_LIKELY,

@@ -4,10 +4,6 @@
 
 #include "hang.h"
 
-#define HANG_USUAL_TIMES 3 /* who is behind for less than so many times the longest pause before is late */
-#define HANG_WORK_TIMES \
-	3 /* times the patience, for who makes no call and works: a checkpoint, an evaluation on the host */
-
 /* What an operation is, the same on all ranks that take part in one collective. */
 uint64_t hang_signature(const struct trace *trace, uint32_t op);
 

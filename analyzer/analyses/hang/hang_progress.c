@@ -4,6 +4,7 @@
  * read and written.
  */
 #include "hang_private.h"
+#include "timeline/thresholds.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -13,8 +14,6 @@
 #include <unistd.h>
 
 #define MOMENT_NS 500000000
-#define LEAST_PROCESSORS 0.1 /* threads that merely look around take less */
-#define LEAST_BYTES 65536    /* of a second */
 #define DEPTH 64             /* of processes below each other */
 
 struct used {
@@ -153,9 +152,9 @@ void hang_look_at(struct hang *hang, const size_t *ranks, size_t count)
 		p->processors = rate(before[i].processor_s, after[i].processor_s, seconds);
 		p->read_bytes = rate(before[i].read, after[i].read, seconds);
 		p->written_bytes = rate(before[i].written, after[i].written, seconds);
-		p->works = p->processors >= LEAST_PROCESSORS || (before[i].runs && after[i].runs) ||
+		p->works = p->processors >= HANG_WORKS_PROCESSORS || (before[i].runs && after[i].runs) ||
 			   before[i].process_count != after[i].process_count ||
-			   p->read_bytes + p->written_bytes >= LEAST_BYTES;
+			   p->read_bytes + p->written_bytes >= HANG_WORKS_BYTES;
 	}
 }
 

@@ -9,12 +9,11 @@
  * missing.
  */
 #include "hang_private.h"
+#include "timeline/thresholds.h"
 
 #include <inttypes.h>
 
-#define STEPS_MOST 4      /* missing ones that are looked for */
-#define EXPLAINED_LEAST 2 /* differences that a missing step explains, at least */
-#define PERIODS_LEAST 3   /* times that a step's collectives repeat */
+#define STEPS_MOST 4 /* missing ones that are looked for */
 
 /* What a rank did before each of the collectives that are kept, the last of them with the number `last`. */
 struct deeds {
@@ -107,14 +106,14 @@ static bool same_before(const struct deeds *a, uint64_t at, const struct deeds *
 /* How many collectives a step has: the least distance at which the last of them repeat; 0: none. */
 static uint64_t step_length(const struct deeds *d)
 {
-	for (uint64_t length = 1; length * (PERIODS_LEAST + 1) <= d->last - d->first + 1; length++) {
+	for (uint64_t length = 1; length * (HANG_SHIFT_PERIODS + 1) <= d->last - d->first + 1; length++) {
 		uint64_t same = 0;
 
-		while (same < length * PERIODS_LEAST &&
+		while (same < length * HANG_SHIFT_PERIODS &&
 			d->signatures[d->last - same - d->first] ==
 				d->signatures[d->last - same - length - d->first])
 			same++;
-		if (same == length * PERIODS_LEAST)
+		if (same == length * HANG_SHIFT_PERIODS)
 			return length;
 	}
 	return 0;
@@ -207,7 +206,7 @@ static bool explain(const struct deeds *fewer, const struct deeds *other, struct
 	for (unsigned steps = 1; steps <= STEPS_MOST && length * steps < other->last - first; steps++) {
 		const struct fit fit = find_fit(fewer, other, first, length * steps);
 
-		if (fit.different > plain / 2 || plain - fit.different < EXPLAINED_LEAST)
+		if (fit.different > plain / 2 || plain - fit.different < HANG_SHIFT_EXPLAINS)
 			continue;
 		*shift = (struct hang_shift){.steps = steps,
 			.from = fit.from,
