@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/limit.h"
 #include "base/regular_file.h"
+#include "kineto.h"
 #include "labelled.h"
 #include "pipeline_log.h"
 
@@ -115,24 +116,6 @@ uint32_t labelled_find_thread(struct labelled *job, uint32_t file, int64_t proce
 	return (uint32_t)(job->thread_count - 1);
 }
 
-/* A number for itself, a name by a hash; 0 where there is nothing. */
-static int64_t identity(const char *place)
-{
-	struct json_text text;
-	int64_t number;
-	uint64_t hash = MEM_HASH_START;
-
-	if (!place)
-		return 0;
-	if (json_integer(place, &number))
-		return number;
-	if (*place != '"' || !json_string(place + 1, &text))
-		return 0;
-	for (size_t i = 0; i < text.length; i++)
-		hash = mem_hash(hash, (unsigned char)text.begin[i]);
-	return -(int64_t)(hash >> 2) - 1;
-}
-
 static void take_member(const struct json_text *key, const char *value, struct event *event)
 {
 	if (JSON_IS(*key, "ph") && *value == '"')
@@ -223,8 +206,8 @@ static void take_name(struct reader *reader, const struct event *event)
 		return;
 	name = arena_alloc(&reader->job->arena, text.length + 1, 1);
 	json_unescape(&text, name);
-	thread = labelled_find_thread(reader->job, reader->file, identity(event->process),
-		process ? INT64_MIN : identity(event->thread));
+	thread = labelled_find_thread(reader->job, reader->file, kineto_identity(event->process),
+		process ? INT64_MIN : kineto_identity(event->thread));
 	reader->job->threads[thread].name = name;
 }
 
@@ -326,9 +309,9 @@ static void labelled_read_take(struct reader *reader, const struct event *event)
 		return;
 	}
 	what.begin_ns = json_time_sum(begin, nothing);
-	what.id = pair ? identity(event->id) | INT64_MIN : 0;
+	what.id = pair ? kineto_identity(event->id) | INT64_MIN : 0;
 	what.thread = labelled_find_thread(
-		reader->job, reader->file, identity(event->process), identity(event->thread));
+		reader->job, reader->file, kineto_identity(event->process), kineto_identity(event->thread));
 	what.arguments = take_arguments(event->arguments);
 	if (event->phase == 'X') {
 		labelled_read_add(reader, &what, json_time_sum(begin, duration));

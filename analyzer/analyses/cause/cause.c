@@ -256,6 +256,12 @@ static int compare_causes(const void *left, const void *right)
 	return a->kind < b->kind ? -1 : a->kind > b->kind;
 }
 
+void cause_sort(struct cause_list *list)
+{
+	if (list->count)
+		qsort(list->items, list->count, sizeof(*list->items), compare_causes);
+}
+
 void cause_find(const struct analysis *analysis, const struct balance *balance,
 	const struct host_calls *calls, struct cause_list *list)
 {
@@ -276,8 +282,7 @@ void cause_find(const struct analysis *analysis, const struct balance *balance,
 	exchange_match(analysis, &search.exchanges);
 	for (search.worker = 0; search.worker < analysis->worker_count; search.worker++)
 		search_worker(&search);
-	if (list->count)
-		qsort(list->items, list->count, sizeof(*list->items), compare_causes);
+	cause_sort(list);
 	for (size_t i = 0; i < analysis->worker_count; i++)
 		cause_measure_free(&measures[i]);
 	free(measures);

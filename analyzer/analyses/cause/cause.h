@@ -62,6 +62,9 @@ void cause_find(const struct analysis *analysis, const struct balance *balance,
 	const struct host_calls *calls, struct cause_list *list);
 void cause_free(struct cause_list *list);
 
+/* The one that costs the others most waiting first. */
+void cause_sort(struct cause_list *list);
+
 const char *cause_key(enum cause_kind kind);
 const char *cause_text(enum cause_kind kind);
 

@@ -350,19 +350,6 @@ static void search_worker(struct search *search)
 	find_unknown(search);
 }
 
-static int compare_causes(const void *left, const void *right)
-{
-	const struct cause *a = left, *b = right;
-
-	if (a->wait_caused_ns != b->wait_caused_ns)
-		return a->wait_caused_ns > b->wait_caused_ns ? -1 : 1;
-	if (a->worker != b->worker)
-		return a->worker < b->worker ? -1 : 1;
-	if (a->cost_ns != b->cost_ns)
-		return a->cost_ns > b->cost_ns ? -1 : 1;
-	return a->kind < b->kind ? -1 : a->kind > b->kind;
-}
-
 void summaries_causes(struct summaries *job, struct cause_list *list)
 {
 	struct search search = {.job = job, .list = list, .others = (double)job->worker_count - 1};
@@ -381,7 +368,6 @@ void summaries_causes(struct summaries *job, struct cause_list *list)
 	qsort_r(search.order, job->worker_count, sizeof(*search.order), compare_paths, job);
 	for (search.worker = 0; search.worker < job->worker_count; search.worker++)
 		search_worker(&search);
-	if (list->count)
-		qsort(list->items, list->count, sizeof(*list->items), compare_causes);
+	cause_sort(list);
 	free(search.order);
 }
