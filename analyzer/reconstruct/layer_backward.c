@@ -135,37 +135,6 @@ static uint32_t last_unmatched(const struct layer_assign *assign, const bool *ma
 	return GRAPH_NONE;
 }
 
-/* Where no update tells which gradient is whose: the forward call of the same input, or of the same output's
- * gradient. */
-static uint32_t operand_layer(const struct layer_assign *assign, uint32_t step)
-{
-	const struct flow *flow = flow_of(assign, step);
-	const struct flow_access *x = layer_labelled(flow, "x_ptr"), *dy = layer_labelled(flow, "dy_ptr");
-
-	for (uint32_t i = step; i-- > 0;) {
-		const struct flow_access *other = layer_labelled(flow_of(assign, i), "x_ptr");
-
-		if (x && is_forward(assign, i) && layer_kind(assign, i) && other &&
-			other->address == x->address && assign->layers[i] != LAYER_NONE)
-			return assign->layers[i];
-	}
-	for (uint32_t i = 0; i < assign->graph.step_count && dy; i++) {
-		const struct flow_access *other = layer_labelled(flow_of(assign, i), "dy_ptr");
-		const struct flow_access *input = layer_labelled(flow_of(assign, i), "x_ptr");
-
-		if (!other || other->address != dy->address || !input || i == step ||
-			!layer_labelled(flow_of(assign, i), "dw_ptr"))
-			continue;
-		for (uint32_t j = i; j-- > 0;) {
-			const struct flow_access *read = layer_labelled(flow_of(assign, j), "x_ptr");
-
-			if (is_forward(assign, j) && read && read->address == input->address)
-				return assign->layers[j];
-		}
-	}
-	return LAYER_NONE;
-}
-
 /* Notes what the step's results are the gradients of: the result of forward step `of`. */
 static void extend_chain(
 	const struct layer_assign *assign, struct layer_gradients *gradients, uint32_t step, uint32_t of)
@@ -255,12 +224,6 @@ static uint32_t by_family(const struct going_back *back)
 	return partner_layer(back, last_unmatched(back->assign, back->gradients->matched, back->step), LAYER_RULE_PARTNER);
 }
 
-static uint32_t by_operands(const struct going_back *back)
-{
-	layer_by(back->assign, back->step, LAYER_RULE_PARTNER, GRAPH_NONE, 0);
-	return operand_layer(back->assign, back->step);
-}
-
 /* The loss's gradient: made of the last result. */
 static uint32_t by_result(const struct going_back *back)
 {
@@ -284,7 +247,6 @@ static const struct backward_rule {
 	{RULE_BACKWARD_PARTNER, by_partner},
 	{RULE_BACKWARD_CHAIN, by_chain},
 	{RULE_BACKWARD_UNMATCHED, by_family},
-	{RULE_BACKWARD_OPERANDS, by_operands},
 	{RULE_BACKWARD_LOSS, by_result},
 };
 

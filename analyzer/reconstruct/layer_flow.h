@@ -71,19 +71,6 @@ struct flow_part {
 	bool may_lack_passes; /* then it is none */
 };
 
-/* Gradients that a kernel puts together for a reduce-scatter. */
-struct flow_scatter {
-	uint32_t copy, step;                    /* of the table with their addresses; the kernel */
-	const struct timeline_touch *gradients; /* in the timeline */
-	size_t count;
-	uint64_t receive, receive_bytes; /* where this rank's shards of them come, in the same order */
-};
-
-/* That a step is the last to touch a parameter's gradient before it is sent. */
-struct flow_gradient {
-	uint32_t step, parameter;
-};
-
 /* Where a parameter was gathered to. */
 struct flow_version {
 	uint32_t shard;         /* its place */
@@ -112,8 +99,6 @@ struct flow_work {
 	uint32_t shard_count; /* places */
 	uint32_t gathered;    /* parameters beside weights, in a block that all ranks gather */
 	size_t gather_count;  /* all-gathers of known shards */
-	struct flow_scatter *scatters;
-	size_t scatter_count, scatter_room;
 	struct flow_version *versions;
 	size_t version_count, version_room;
 };
@@ -154,10 +139,6 @@ bool flow_collect(struct flow_work *work, const struct iteration_list *iteration
  * was gathered to (layer_flow_gather.c).
  */
 void flow_gather(struct flow_work *work);
-
-/* The gradients that reduce-scatters of a pass take, as far as they are known; the kernels before those get
- * their unit (layer_flow_scatter.c). How many; the caller frees them. */
-size_t flow_scattered(struct flow_work *work, const struct flow_pass *pass, struct flow_gradient **gradients);
 
 /* What the program calls the modules that work with gathered parameters (layer_flow_module.c). */
 void flow_name_shards(struct flow_work *work);

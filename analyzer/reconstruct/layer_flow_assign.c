@@ -209,25 +209,6 @@ static void place_gradients(struct flow_assigning *a)
 	free(last);
 }
 
-/* Gradients that are sent to the ranks which have the shards: the same, of the last step before they are put
- * together. */
-static void place_scattered(struct flow_assigning *a)
-{
-	struct flow_gradient *gradients;
-	const size_t count = flow_scattered(a->work, a->pass, &gradients);
-
-	for (size_t i = 0; i < count; i++) {
-		const uint32_t step = gradients[i].step, parameter = gradients[i].parameter;
-
-		if (a->fixed[step])
-			continue;
-		a->groups[step] = flow_group(a->work, parameter);
-		a->fixed[step] = true;
-		flow_by(a, step, LAYER_RULE_GRADIENT, parameter, FLOW_NOWHERE);
-	}
-	free(gradients);
-}
-
 /* Does a library write the place between two steps? Of other kernels that is not known. */
 static bool is_rewritten(const struct flow_work *work, uint32_t place, uint32_t a, uint32_t b)
 {
@@ -406,7 +387,6 @@ static const struct flow_rule backward_rules[] = {
 	{RULE_TOUCH_UPDATED, flow_place_updated},
 	{RULE_TOUCH_REDUCTION, place_reductions},
 	{RULE_TOUCH_PARTNER, place_partners},
-	{RULE_TOUCH_SCATTERED, place_scattered},
 	{RULE_TOUCH_COPY, place_backward_copies},
 	{RULE_TOUCH_SINK, place_sinks},
 	{RULE_TOUCH_PREVIOUS, place_previous},

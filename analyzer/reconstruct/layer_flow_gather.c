@@ -5,7 +5,7 @@
  * What is gathered can be followed: a kernel copies the shards beside each other to what an all-gather sends;
  * after the all-gather another takes what came apart, to a place for each parameter, by a table of addresses
  * that is copied to the device for it. So what a step touches at such a place is the shard's parameter, until
- * the next is put there. Gradients go the same way back: by a table to what a reduce-scatter sends.
+ * the next is put there.
  */
 #include "layer_flow.h"
 
@@ -351,38 +351,6 @@ static const struct table *table_of(const struct gathering *g, uint32_t kernel)
 
 /* ---- the steps as if all parameters stood still ---- */
 
-/* The exchange after a kernel that sends what the kernel has been given the address of, or NULL. */
-static const struct exchange *scattered_by(const struct gathering *g, uint32_t kernel)
-{
-	for (size_t i = 0; i < g->scatter_count; i++) {
-		if (g->scatters[i].step < kernel)
-			continue;
-		for (uint32_t t = 0; t < g->work->steps[kernel].count; t++)
-			if (lies_in(g->work->places[flow_touch_of(g->work, kernel, t)->place].address,
-				    g->scatters[i].send, g->scatters[i].send_bytes))
-				return &g->scatters[i];
-		return NULL;
-	}
-	return NULL;
-}
-
-/* The gradients that a kernel puts together are the words that its table begins with. */
-static void add_scatter(struct gathering *g, const struct table *table, const struct exchange *scatter)
-{
-	struct flow_work *work = g->work;
-	size_t count = 0;
-
-	while (count < table->count && table->words[count].word == count)
-		count++;
-	*MEM_PUSH(work->scatters, work->scatter_count, work->scatter_room) =
-		(struct flow_scatter){.copy = table->copy,
-			.step = table->kernel,
-			.gradients = table->words,
-			.count = count,
-			.receive = scatter->receive,
-			.receive_bytes = scatter->receive_bytes};
-}
-
 /* A reduce-scatter writes the gradients of all shards, of which the update is given each. */
 static void touch_received(const struct flow_work *work, const struct exchange *scatter,
 	struct flow_touch **touches, size_t *count, size_t *room)
@@ -396,7 +364,7 @@ static void rewrite_step(
 	struct gathering *g, uint32_t step, struct flow_touch **touches, size_t *count, size_t *room)
 {
 	struct flow_work *work = g->work;
-	const struct exchange *gather = gathered_by(g, step), *scatter;
+	const struct exchange *gather = gathered_by(g, step);
 	const struct table *table = table_of(g, step);
 	const size_t first = *count;
 
@@ -406,9 +374,7 @@ static void rewrite_step(
 		work->steps[step].unit = gather->shards[0].place;
 	else if (table)
 		work->steps[step].unit = put_in_place(g, table);
-	if (table && work->steps[step].unit == FLOW_NOWHERE && (scatter = scattered_by(g, step)))
-		add_scatter(g, table, scatter);
-	else if (work->steps[step].unit == FLOW_NOWHERE && *count > first)
+	if (work->steps[step].unit == FLOW_NOWHERE && *count > first)
 		touch_shards(g, step, *touches + first, (uint32_t)(*count - first));
 	if (table && work->steps[step].unit != FLOW_NOWHERE)
 		work->steps[table->copy].unit = work->steps[step].unit;

@@ -198,7 +198,6 @@ bool layer_flow(struct layer_assign *assign, const struct iteration_list *iterat
 	free(work.steps);
 	free(work.touches);
 	free(work.places);
-	free(work.scatters);
 	free(work.versions);
 	return found;
 }

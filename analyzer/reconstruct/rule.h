@@ -15,7 +15,7 @@
 #define RULE_LIST(X) \
 	/* iterations */ \
 	X(ITERATION_USER, "iteration_user", ITERATIONS, USER, SURE, \
-		"the user's rule", "iterations where it matches", "test_search") \
+		"the user's rule", "iterations where it matches", "test_rules") \
 	X(ITERATION_MARKERS, "iteration_markers", ITERATIONS, NAMES, SURE, \
 		"the program's own markers", "an iteration a marker", "none") \
 	X(ITERATION_OPTIMIZER, "iteration_optimizer", ITERATIONS, FRAMEWORK, SURE, \
@@ -72,8 +72,6 @@
 		"the gradient of what a forward call made", "its layer", "test_layer") \
 	X(BACKWARD_UNMATCHED, "backward_unmatched", LAYERS, ORDER, WEAK, \
 		"the last forward call of the family without a partner", "its layer", "test_rules") \
-	X(BACKWARD_OPERANDS, "backward_operands", LAYERS, DATA_FLOW, LIKELY, \
-		"no update that tells gradients, and labelled tensors", "the layer of the same input or gradient", "test_layer") \
 	X(BACKWARD_LOSS, "backward_loss", LAYERS, DATA_FLOW, LIKELY, \
 		"a call that works on a forward result", "the layer of that", "test_layer") \
 	X(BACKWARD_ADDEND, "backward_addend", LAYERS, DATA_FLOW, LIKELY, \
@@ -180,8 +178,6 @@
 		"a sum of what a near product reads", "the layer of that", "test_rules") \
 	X(TOUCH_PARTNER, "touch_partner", LAYERS, DATA_FLOW, LIKELY, \
 		"a backward product that reads what one layer's products read forward", "that layer", "test_rules") \
-	X(TOUCH_SCATTERED, "touch_scattered", LAYERS, DATA_FLOW, SURE, \
-		"gradients put together for a reduce-scatter", "the last step to touch each is of its parameter", "pytorch") \
 	X(TOUCH_COPY, "touch_copy", LAYERS, DATA_FLOW, LIKELY, \
 		"a copy beside a product", "the product's layer", "test_rules") \
 	X(TOUCH_SINK, "touch_sink", LAYERS, DATA_FLOW, LIKELY, \

@@ -73,6 +73,7 @@ struct fixture {
 	int touched_count;
 	uint32_t functions[WHATS], queue;
 	uint64_t now_ns;
+	struct iteration_rule rule;
 };
 
 static uint64_t address_of(struct fixture *fixture, const char *text)
@@ -235,6 +236,14 @@ static void set_module(struct fixture *fixture, char *text)
 		&fixture->builder, (uint32_t)number_of(fixture, address_of(fixture, text)), module);
 }
 
+static void set_rule(struct fixture *fixture, const char *what, const char *value)
+{
+	char error[ITERATION_RULE_ERROR];
+
+	if (!iteration_rule_set(&fixture->rule, what, value, error))
+		errx(2, "%s", error);
+}
+
 static void parse(struct fixture *fixture, char *text)
 {
 	char *line, *rest = NULL;
@@ -247,6 +256,10 @@ static void parse(struct fixture *fixture, char *text)
 			set_module(fixture, line + 7);
 		else if (strncmp(line, "size ", 5) == 0 && fixture->size_count < SIZES)
 			fixture->sizes[fixture->size_count++] = line + 5;
+		else if (strncmp(line, "at ", 3) == 0)
+			set_rule(fixture, "at", line + 3);
+		else if (strncmp(line, "every ", 6) == 0)
+			set_rule(fixture, "every", line + 6);
 		else if (*line && fixture->count < LINES)
 			parse_line(fixture, &fixture->lines[fixture->count++], line);
 	}
@@ -455,9 +468,10 @@ int fixture_check(const char *name, const char *text)
 	parse(fixture, copy);
 	make_calls(fixture);
 	builder_timeline(&fixture->builder, &timeline);
-	analysis_init(&analysis, &timeline, 1);
+	analysis_init_as(&analysis, &timeline, &(struct iteration_options){.skip = 1, .rule = &fixture->rule});
 	wrong = analysis.worker_count == 1 ? compare(name, fixture, &analysis) : 1;
 	analysis_free(&analysis);
+	iteration_rule_free(&fixture->rule);
 	for (int i = 0; i < fixture->name_count; i++)
 		free(fixture->names[i]);
 	free(fixture);

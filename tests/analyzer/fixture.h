@@ -17,7 +17,8 @@
  *
  * "size LAYER COUNT" says how many parameters the layer must have, "-": not known.
  * A line with ~ comes before the last one in iteration FIXTURE_LATE, which must have the phases of the one
- * before. "module ADDRESS NAME" says in which module launches had the address. Lines before "step" are the
+ * before. "at REGEX" and "every N" are a user's rule
+ * for iterations. "module ADDRESS NAME" says in which module launches had the address. Lines before "step" are the
  * set-up; those after it are an iteration, of which there are STEPS.
  */
 #ifndef FIXTURE_H

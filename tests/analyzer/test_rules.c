@@ -70,6 +70,14 @@
 static const struct {
 	const char *rule, *text;
 } fixtures[] = {
+	{"iteration_user", /* else each half is found */
+		"at one\n"
+		"every 2\n"
+		"step\n"
+		"kernel one a = -\n"
+		"kernel two b = -\n"
+		"kernel one c = -\n"
+		"kernel two d = -\n"},
 	{"iteration_optimizer", /* too few calls for anything that repeats */
 		"step\n"
 		"kernel one a = -\n"
@@ -330,7 +338,7 @@ static const struct {
 			       "wgrad a e g2 = b conv2\n"
 			       "dgrad w2 e f = b conv2\n"
 			       "wgrad x f g1 = b conv1\n" UPDATE},
-	{"COPY_NEAR", /* of two copies one is far from its product */
+	{"NEAR_CALLS", /* of two copies one is far from its product */
 		WEIGHTS "step\n" INPUT "conv x w1 a = f conv1\n"
 			"kernel copy_kernel i a = f conv1\n"
 			"kernel count a = f conv1\n"
@@ -353,8 +361,30 @@ static const struct {
 			"wgrad i e g2 = b conv2\n"
 			"dgrad w2 e f = b conv2\n"
 			"wgrad x f g1 = b conv1\n" UPDATE},
-	{"SIBLING_NEAR", /* with other work between the two */
-		WEIGHTS "step\n" INPUT FORWARD LOSS SEED "wgrad c e g4 = b conv4\n"
+	{"LAYER_MOST_PARAMETERS", /* four are of one layer, eight of the model */
+		WEIGHTS "up wi\n"
+			"up wh\n"
+			"up bi 256\n"
+			"up bh 256\n"
+			"step\n" INPUT "kernel penalty p w1 w2 w3 w4 wi wh bi bh = f conv1\n"
+			"conv x w1 a = f conv1\n"
+			"kernel cell h a wi wh bi bh = f layer1\n"
+			"conv h w2 b = f conv2\n"
+			"conv b w3 c = f conv3\n"
+			"conv c w4 d = f conv4\n" LOSS SEED "wgrad c e g4 = b conv4\n"
+			"dgrad w4 e f = b conv4\n"
+			"wgrad b f g3 = b conv3\n"
+			"dgrad w3 f e = b conv3\n"
+			"wgrad h e g2 = b conv2\n"
+			"dgrad w2 e f = b conv2\n"
+			"kernel cell_back f a gi gh gbi gbh = b layer1\n"
+			"wgrad x f g1 = b conv1\n" UPDATE "kernel sgd_update wi gi mi = u layer1\n"
+			"kernel sgd_update wh gh mh = u layer1\n"
+			"kernel sgd_update bi gbi mbi = u layer1\n"
+			"kernel sgd_update bh gbh mbh = u layer1\n"},
+	{"NEAR_CALLS of siblings", /* with other work between the two */
+		WEIGHTS "step\n" INPUT FORWARD LOSS SEED
+			"wgrad c e g4 = b conv4\n"
 			"dgrad w4 e f = b conv4\n"
 			"wgrad b f g3 = b conv3\n"
 			"dgrad w3 f e = b conv3\n"
