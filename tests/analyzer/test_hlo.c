@@ -1,17 +1,19 @@
 /*
  * Programs of XLA, from the serialized module to the direction and layer of each instruction: modules are
- * built here byte by byte, read by the hook's reader, whose entries the trace's reader takes; and what is
- * broken, cut off or changed ends without harm.
+ * built byte by byte (hlo_builder.h), read by the hook's reader, whose entries the trace's reader takes; and
+ * what is broken, cut off or changed ends without harm.
  */
 #include "check.h"
 #include "framework/hlo.h"
 #include "framework/hlo_program.h"
+#include "hlo_builder.h"
 #include "trace/intern.h"
 #include "trace/trace_dictionary.h"
 
 #include <stdlib.h>
 
 #define CHECK_THAT(condition) CHECK(condition, "it is not")
+#define COUNT(array) (unsigned)(sizeof(array) / sizeof(*(array)))
 #define CHECK_TEXT(found, expected) \
 	CHECK(strcmp(found, expected) == 0, "found \"%s\", expected \"%s\"", found, expected)
 
@@ -77,146 +79,9 @@ static void forget(void)
 	modules_written = 0;
 }
 
-/* ---- a module, byte by byte ---- */
+/* ---- a module, as the hook reads it ---- */
 
-struct bytes {
-	unsigned char at[8192];
-	size_t count;
-};
-
-static void put_number(struct bytes *b, uint64_t value)
-{
-	for (; value > 127; value >>= 7)
-		b->at[b->count++] = (unsigned char)(value | 128);
-	b->at[b->count++] = (unsigned char)value;
-}
-
-static void put(struct bytes *b, unsigned field, uint64_t value)
-{
-	put_number(b, field << 3);
-	put_number(b, value);
-}
-
-static void put_bytes(struct bytes *b, unsigned field, const void *bytes, size_t count)
-{
-	put_number(b, field << 3 | 2);
-	put_number(b, count);
-	memcpy(b->at + b->count, bytes, count);
-	b->count += count;
-}
-
-static void put_text(struct bytes *b, unsigned field, const char *text)
-{
-	put_bytes(b, field, text, strlen(text));
-}
-
-static void put_message(struct bytes *b, unsigned field, const struct bytes *message)
-{
-	put_bytes(b, field, message->at, message->count);
-}
-
-struct row {
-	const char *name, *opcode, *op_name;
-	unsigned id, elements; /* elements 0: a tuple */
-	unsigned operands[6];  /* ids, ended by 0 */
-	unsigned called, index;
-};
-
-enum { F32 = 11, TUPLE = 13 };
-
-static struct bytes instruction(const struct row *row)
-{
-	struct bytes b = {.count = 0}, shape = {.count = 0}, metadata = {.count = 0}, packed = {.count = 0};
-
-	put_text(&b, 1, row->name);
-	put_text(&b, 2, row->opcode);
-	put(&shape, 2, row->elements ? F32 : TUPLE);
-	if (row->elements > 1)
-		put(&shape, 3, row->elements);
-	put_message(&b, 3, &shape);
-	put_text(&metadata, 2, row->op_name);
-	put(&metadata, 4, 17);
-	put_message(&b, 7, &metadata);
-	if (row->index)
-		put(&b, strcmp(row->opcode, "parameter") == 0 ? 9 : 13, row->index);
-	put(&b, 35, row->id);
-	for (unsigned i = 0; row->operands[i]; i++)
-		put_number(&packed, row->operands[i]);
-	put_message(&b, 36, &packed);
-	if (row->called)
-		put(&b, 38, row->called);
-	return b;
-}
-
-static void put_computation(struct bytes *module, unsigned id, const struct row *rows, unsigned count)
-{
-	struct bytes b = {.count = 0};
-
-	put_text(&b, 1, "computation");
-	for (unsigned i = 0; i < count; i++) {
-		const struct bytes one = instruction(&rows[i]);
-
-		put_message(&b, 2, &one);
-	}
-	put(&b, 5, id);
-	put(&b, 6, rows[count - 1].id);
-	put_message(module, 3, &b);
-}
-
-/* The last instruction comes first in the sequence: the order must be the schedule's. */
-static void put_sequence(struct bytes *schedule, unsigned computation, const struct row *rows, unsigned count)
-{
-	struct bytes packed = {.count = 0}, sequence = {.count = 0}, entry = {.count = 0};
-
-	for (unsigned i = count; i-- > 0;)
-		put_number(&packed, rows[i].id);
-	put_message(&sequence, 1, &packed);
-	put(&entry, 1, computation);
-	put_message(&entry, 2, &sequence);
-	put_message(schedule, 1, &entry);
-}
-
-/* What is reduced by has a computation of its own: a large program's entry comes after hundreds of these. */
-#define REDUCERS 300
-static void put_schedule(struct bytes *module, unsigned computation, const struct row *rows, unsigned count,
-	unsigned called, const struct row *inner, unsigned inner_count)
-{
-	struct bytes schedule = {.count = 0};
-
-	for (unsigned i = 0; i < REDUCERS; i++)
-		put_sequence(&schedule, 10000 + i, rows, 1);
-	if (inner_count)
-		put_sequence(&schedule, called, inner, inner_count);
-	put_sequence(&schedule, computation, rows, count);
-	put_message(module, 7, &schedule);
-}
-
-#define ENTRY 900
-#define FUSED 901
-#define COUNT(array) (unsigned)(sizeof(array) / sizeof(*(array)))
-
-static struct bytes module_with(const struct row *rows, unsigned count, const struct row *fused,
-	unsigned fused_count, bool is_scheduled)
-{
-	struct bytes module = {.count = 0}, wrapped = {.count = 0};
-
-	put_text(&module, 1, "jit_step");
-	put_computation(&module, FUSED, fused, fused_count);
-	put_computation(&module, ENTRY, rows, count);
-	put(&module, 5, 13);
-	put(&module, 6, ENTRY);
-	put_schedule(&module, ENTRY, rows, count, FUSED, fused, is_scheduled ? fused_count : 0);
-	put_message(&wrapped, 1, &module);
-	return wrapped;
-}
-
-static struct bytes module_of(
-	const struct row *rows, unsigned count, const struct row *fused, unsigned fused_count)
-{
-	return module_with(rows, count, fused, fused_count, false);
-}
-
-static bool record(const struct bytes *module, size_t count)
+static bool record(const struct hlo_bytes *module, size_t count)
 {
 	void *copy = mem_alloc(count + 1, 1), *scratch = mem_alloc(PMH_HLO_SCRATCH(count), 1);
 	bool is_module;
@@ -230,21 +95,21 @@ static bool record(const struct bytes *module, size_t count)
 
 /* ---- a step: two products, a loss, an optimizer with state ---- */
 
-static const struct row inside[] = {
+static const struct hlo_row inside[] = {
 	{"x", "parameter", "", 50, 64, {0}, 0, 0},
 	{"sum", "add", "jit(step)/transpose(jvp(Net))/Norm_0/add", 51, 64, {50, 50, 0}, 0, 0},
 	{"sum2", "add", "jit(step)/transpose(jvp(Net))/Norm_0/add", 52, 64, {51, 50, 0}, 0, 0},
 	{"dot", "dot", "jit(step)/transpose(jvp(Net))/Dense_1/dot_general", 53, 64, {52, 52, 0}, 0, 0},
 };
 
-static const struct row step[] = {
+static const struct hlo_row step[] = {
 	{"p", "parameter", "p['w1']", 1, 64, {0}, 0, 0},
 	{"s", "parameter", "s[0].mu['w1']", 2, 64, {0}, 0, 1},
 	{"x", "parameter", "x", 3, 32, {0}, 0, 2},
 	{"copy.1", "copy", "", 4, 64, {1, 0}, 0, 0},
 	{"gemm.1", "custom-call", "jit(step)/jvp(Net)/Dense_0/dot_general", 5, 32, {4, 3, 0}, 0, 0},
 	{"loss.1", "reduce", "jit(step)/jvp()/reduce_sum", 6, 1, {5, 0}, 0, 0},
-	{"fusion.7", "fusion", "jit(step)/mul", 7, 64, {5, 3, 0}, FUSED, 0},
+	{"fusion.7", "fusion", "jit(step)/mul", 7, 64, {5, 3, 0}, HLO_FUSED, 0},
 	{"again.1", "fusion", "jit(step)/transpose(jvp(Net))/rematted_computation/Dense_0/tanh", 8, 32,
 		{5, 0}, 0, 0},
 	{"all-reduce.1", "all-reduce", "", 9, 0, {7, 8, 0}, 0, 0},
@@ -282,7 +147,7 @@ static void expect(const struct hlo *hlo, const char *name, enum hlo_direction d
 
 static void test_step(void)
 {
-	const struct bytes module = module_of(step, COUNT(step), inside, COUNT(inside));
+	const struct hlo_bytes module = hlo_builder_module(step, COUNT(step), inside, COUNT(inside));
 	struct hlo hlo;
 
 	CHECK_THAT(record(&module, module.count));
@@ -311,8 +176,8 @@ static void test_step(void)
  */
 static void test_plain(void)
 {
-	struct row rows[COUNT(step)];
-	struct bytes module;
+	struct hlo_row rows[COUNT(step)];
+	struct hlo_bytes module;
 	struct hlo hlo;
 
 	memcpy(rows, step, sizeof(rows));
@@ -320,7 +185,7 @@ static void test_plain(void)
 		if (strchr(rows[i].op_name, '/'))
 			rows[i].op_name = "jit(step)/jit(main)/op";
 	rows[6].called = 0;
-	module = module_of(rows, COUNT(rows), inside, 1);
+	module = hlo_builder_module(rows, COUNT(rows), inside, 1);
 	CHECK_THAT(record(&module, module.count));
 	init(&hlo);
 	CHECK_THAT(hlo.modules[0].trains && !hlo.modules[0].names_all);
@@ -333,7 +198,7 @@ static void test_plain(void)
 }
 
 /* Scopes are classes, of which a net has several modules: layers are where the weights are. */
-static const struct row classes[] = {
+static const struct hlo_row classes[] = {
 	{"w1", "parameter", "p.blocks[0].weight", 1, 64, {0}, 0, 0},
 	{"w2", "parameter", "p.blocks[1].weight", 2, 96, {0}, 0, 1},
 	{"b2", "parameter", "p.blocks[1].bias", 3, 12, {0}, 0, 2},
@@ -358,7 +223,7 @@ static const struct row classes[] = {
 
 static void test_classes(void)
 {
-	const struct bytes module = module_of(classes, COUNT(classes), inside, 1);
+	const struct hlo_bytes module = hlo_builder_module(classes, COUNT(classes), inside, 1);
 	struct hlo hlo;
 	uint64_t elements;
 
@@ -383,7 +248,7 @@ static void test_classes(void)
  * loss among them is of the forward pass, and so is what is made of it. */
 static void test_moves(void)
 {
-	static const struct row rows[] = {
+	static const struct hlo_row rows[] = {
 		{"w1", "parameter", "p['a']['w']", 1, 64, {0}, 0, 0},
 		{"w2", "parameter", "p['b']['w']", 2, 32, {0}, 0, 1},
 		{"s1", "parameter", "s.mu['a']['w']", 3, 64, {0}, 0, 2},
@@ -409,7 +274,7 @@ static void test_moves(void)
 		{"wrapped_slice.4", "fusion", "", 22, 1, {23, 0}, 0, 0},
 		{"root", "tuple", "", 17, 0, {15, 16, 19, 22, 0}, 0, 0},
 	};
-	const struct bytes module = module_of(rows, COUNT(rows), inside, 1);
+	const struct hlo_bytes module = hlo_builder_module(rows, COUNT(rows), inside, 1);
 	struct hlo hlo;
 
 	CHECK_THAT(record(&module, module.count));
@@ -432,7 +297,7 @@ static void test_moves(void)
  * update. */
 static void test_parts(void)
 {
-	static const struct row rows[] = {
+	static const struct hlo_row rows[] = {
 		{"w1", "parameter", "p.blocks[0].weight", 1, 64, {0}, 0, 0},
 		{"w2", "parameter", "p.blocks[1].weight", 2, 96, {0}, 0, 1},
 		{"b1", "parameter", "p.blocks[0].bias", 3, 8, {0}, 0, 2},
@@ -468,7 +333,7 @@ static void test_parts(void)
 		{"adam.m", "fusion", "jit(step)/add", 31, 0, {30, 8, 4, 7, 3}, 0, 0},
 		{"root", "tuple", "", 24, 0, {19, 20, 21, 22, 12}, 0, 0},
 	};
-	const struct bytes module = module_of(rows, COUNT(rows), inside, 1);
+	const struct hlo_bytes module = hlo_builder_module(rows, COUNT(rows), inside, 1);
 	struct hlo hlo;
 
 	CHECK_THAT(record(&module, module.count));
@@ -488,7 +353,7 @@ static void test_parts(void)
 /* XLA calls what becomes a command buffer: weights and states are the call's arguments. */
 static void test_called(void)
 {
-	static const struct row called[] = {
+	static const struct hlo_row called[] = {
 		{"p.0", "parameter", "", 50, 64, {0}, 0, 0},
 		{"p.1", "parameter", "", 51, 64, {0}, 0, 1},
 		{"p.2", "parameter", "", 52, 32, {0}, 0, 2},
@@ -498,16 +363,16 @@ static void test_called(void)
 		{"adam.1", "fusion", "jit(step)/jit(main)/add", 56, 64, {55, 51, 50, 0}, 0, 0},
 		{"made", "tuple", "", 57, 0, {56, 54, 0}, 0, 0},
 	};
-	static const struct row entry[] = {
+	static const struct hlo_row entry[] = {
 		{"p", "parameter", "p['fc']['w1']", 1, 64, {0}, 0, 0},
 		{"s", "parameter", "s[0].mu['fc']['w1']", 2, 64, {0}, 0, 1},
 		{"x", "parameter", "x", 3, 32, {0}, 0, 2},
-		{"call.1", "call", "", 4, 0, {1, 2, 3, 0}, FUSED, 0},
+		{"call.1", "call", "", 4, 0, {1, 2, 3, 0}, HLO_FUSED, 0},
 		{"new", "get-tuple-element", "", 5, 64, {4, 0}, 0, 0},
 		{"loss", "get-tuple-element", "", 6, 1, {4, 0}, 0, 1},
 		{"root", "tuple", "", 7, 0, {5, 6, 0}, 0, 0},
 	};
-	const struct bytes module = module_with(entry, COUNT(entry), called, COUNT(called), true);
+	const struct hlo_bytes module = hlo_builder_with(entry, COUNT(entry), called, COUNT(called), true);
 	struct hlo hlo;
 
 	CHECK_THAT(record(&module, module.count));
@@ -523,12 +388,12 @@ static void test_called(void)
  * layer. */
 static void test_loop(void)
 {
-	static const struct row called[] = {
+	static const struct hlo_row called[] = {
 		{"p.0", "parameter", "", 70, 1, {0}, 0, 0},
 		{"p.1", "parameter", "", 71, 128, {0}, 0, 1},
 		{"cut.1", "fusion", "jit(step)/jvp(Net)/while/body/dynamic_slice", 72, 64, {71, 70, 0}, 0, 0},
 	};
-	static const struct row body[] = {
+	static const struct hlo_row body[] = {
 		{"arg", "parameter", "", 50, 0, {0}, 0, 0},
 		{"n", "get-tuple-element", "", 51, 1, {50, 0}, 0, 0},
 		{"x.1", "get-tuple-element", "", 52, 32, {50, 0}, 0, 1},
@@ -538,13 +403,13 @@ static void test_loop(void)
 			0, 0},
 		{"made", "tuple", "", 56, 0, {51, 55, 53, 0}, 0, 0},
 	};
-	static const struct row entry[] = {
+	static const struct hlo_row entry[] = {
 		{"w", "parameter", "p['params']['fc']['kernel']", 1, 128, {0}, 0, 0},
 		{"m", "parameter", "s[0].mu['params']['fc']['kernel']", 2, 128, {0}, 0, 1},
 		{"x", "parameter", "x", 3, 32, {0}, 0, 2},
 		{"zero", "constant", "", 4, 1, {0}, 0, 0},
 		{"given", "tuple", "", 5, 0, {4, 3, 1, 0}, 0, 0},
-		{"while.1", "while", "jit(step)/jvp(Net)/while", 6, 0, {5, 0}, FUSED, 0},
+		{"while.1", "while", "jit(step)/jvp(Net)/while", 6, 0, {5, 0}, HLO_FUSED, 0},
 		{"out", "get-tuple-element", "", 7, 32, {6, 0}, 0, 1},
 		{"loss.1", "reduce", "jit(step)/jvp()/reduce_sum", 8, 1, {7, 0}, 0, 0},
 		{"back.1", "custom-call", "jit(step)/transpose(jvp(Net))/fc/dot_general", 9, 128, {7, 3, 0},
@@ -552,20 +417,20 @@ static void test_loop(void)
 		{"adam.1", "fusion", "jit(step)/add", 10, 128, {9, 2, 1, 0}, 0, 0},
 		{"root", "tuple", "", 11, 0, {10, 8, 0}, 0, 0},
 	};
-	struct bytes module = {.count = 0}, wrapped = {.count = 0}, schedule = {.count = 0};
+	struct hlo_bytes module = {.count = 0}, wrapped = {.count = 0}, schedule = {.count = 0};
 	struct hlo hlo;
 
-	put_text(&module, 1, "jit_step");
-	put_computation(&module, 902, called, COUNT(called));
-	put_computation(&module, FUSED, body, COUNT(body));
-	put_computation(&module, ENTRY, entry, COUNT(entry));
-	put(&module, 5, 13);
-	put(&module, 6, ENTRY);
-	put_sequence(&schedule, 902, called, COUNT(called));
-	put_sequence(&schedule, FUSED, body, COUNT(body));
-	put_sequence(&schedule, ENTRY, entry, COUNT(entry));
-	put_message(&module, 7, &schedule);
-	put_message(&wrapped, 1, &module);
+	hlo_put_text(&module, 1, "jit_step");
+	hlo_put_computation(&module, 902, called, COUNT(called));
+	hlo_put_computation(&module, HLO_FUSED, body, COUNT(body));
+	hlo_put_computation(&module, HLO_ENTRY, entry, COUNT(entry));
+	hlo_put(&module, 5, 13);
+	hlo_put(&module, 6, HLO_ENTRY);
+	hlo_put_sequence(&schedule, 902, called, COUNT(called));
+	hlo_put_sequence(&schedule, HLO_FUSED, body, COUNT(body));
+	hlo_put_sequence(&schedule, HLO_ENTRY, entry, COUNT(entry));
+	hlo_put_message(&module, 7, &schedule);
+	hlo_put_message(&wrapped, 1, &module);
 	CHECK_THAT(record(&wrapped, wrapped.count));
 	init(&hlo);
 	expect(&hlo, "dot.1", HLO_FORWARD, "Net/fc");
@@ -577,13 +442,13 @@ static void test_loop(void)
 /* Without derivatives, and without new weights, nothing is said. */
 static void test_evaluation(void)
 {
-	static const struct row rows[] = {
+	static const struct hlo_row rows[] = {
 		{"p", "parameter", "p['w1']", 1, 64, {0}, 0, 0},
 		{"gemm.1", "custom-call", "jit(f)/Net/Dense_0/dot_general", 2, 32, {1, 0}, 0, 0},
 		{"loss", "reduce", "jit(f)/reduce_sum", 3, 1, {2, 0}, 0, 0},
 		{"root", "tuple", "", 4, 0, {3, 0}, 0, 0},
 	};
-	const struct bytes module = module_of(rows, COUNT(rows), inside, 1);
+	const struct hlo_bytes module = hlo_builder_module(rows, COUNT(rows), inside, 1);
 	struct hlo hlo;
 
 	CHECK_THAT(record(&module, module.count));
@@ -596,7 +461,7 @@ static void test_evaluation(void)
 
 /* ---- weights by the names of arguments ---- */
 
-static const struct row named[] = {
+static const struct hlo_row named[] = {
 	{"w", "parameter", "p['params']['fc1']['kernel']", 1, 64, {0}, 0, 0},
 	{"b", "parameter", "p['params']['fc1']['bias']", 2, 8, {0}, 0, 1},
 	{"m", "parameter", "s[0].mu['params']['fc1']['kernel']", 3, 64, {0}, 0, 2},
@@ -614,7 +479,7 @@ static const struct row named[] = {
 /* An activation is of the layer before it, in either pass; an update of the one whose weight it makes. */
 static void test_weights(void)
 {
-	const struct bytes module = module_of(named, COUNT(named), inside, COUNT(inside));
+	const struct hlo_bytes module = hlo_builder_module(named, COUNT(named), inside, COUNT(inside));
 	struct hlo hlo;
 	uint64_t elements;
 
@@ -637,7 +502,7 @@ static void test_weights(void)
  * if the forward pass reads it. */
 static void test_handed(void)
 {
-	static const struct row rows[] = {
+	static const struct hlo_row rows[] = {
 		{"w", "parameter", "p['params']['fc1']['kernel']", 1, 64, {0}, 0, 0},
 		{"b", "parameter", "p['params']['norm']['bias']", 2, 8, {0}, 0, 1},
 		{"m", "parameter", "s[0].mu['params']['fc1']['kernel']", 3, 64, {0}, 0, 2},
@@ -653,7 +518,7 @@ static void test_handed(void)
 		{"copy.3", "copy", "jit(step)/transpose(jvp(Net))/jvp(Net)/fc1/remat2", 13, 64, {1, 0}, 0, 0},
 		{"root", "tuple", "", 12, 0, {11, 3, 9, 0}, 0, 0},
 	};
-	const struct bytes module = module_of(rows, COUNT(rows), inside, COUNT(inside));
+	const struct hlo_bytes module = hlo_builder_module(rows, COUNT(rows), inside, COUNT(inside));
 	struct hlo hlo;
 
 	CHECK_THAT(record(&module, module.count));
@@ -669,7 +534,7 @@ static void test_handed(void)
  * and no other weight's. A name with a slash in it is no place in the program. */
 static void test_longer_scopes(void)
 {
-	static const struct row rows[] = {
+	static const struct hlo_row rows[] = {
 		{"w", "parameter", "p['net/linear']['w']", 1, 64, {0}, 0, 0},
 		{"v", "parameter", "p['net/stack/linear']['w']", 2, 96, {0}, 0, 1},
 		{"q", "parameter", "p['net/stack/qkv']['w']", 3, 48, {0}, 0, 2},
@@ -706,7 +571,7 @@ static void test_longer_scopes(void)
 		{"adam.g", "fusion", "jit(step)/add", 30, 41, {29, 18, 0}, 0, 0},
 		{"root", "tuple", "", 22, 0, {19, 20, 21, 7, 14}, 0, 0},
 	};
-	const struct bytes module = module_of(rows, COUNT(rows), inside, 1);
+	const struct hlo_bytes module = hlo_builder_module(rows, COUNT(rows), inside, 1);
 	struct hlo hlo;
 	uint64_t elements;
 
@@ -780,7 +645,7 @@ static void test_ranges(void)
 /* A kernel that two instructions share has the first one's name; a library launches two for a product. */
 static void test_graph(void)
 {
-	static const struct row rows[] = {
+	static const struct hlo_row rows[] = {
 		{"p", "parameter", "", 1, 64, {0}, 0, 0},
 		{"loop_add_fusion", "fusion", "", 2, 64, {1, 0}, 0, 0},
 		{"loop_add_fusion.1", "fusion", "", 3, 64, {2, 0}, 0, 0},
@@ -795,18 +660,18 @@ static void test_graph(void)
 		"custom-call.3", "copy.4", "loop_add_fusion.2", "loop_mul_fusion.2"};
 	const uint64_t bytes[COUNT(names)] = {0};
 	const struct hlo_instruction *found[COUNT(names)];
-	struct bytes module = {.count = 0}, wrapped = {.count = 0};
-	struct row backwards[COUNT(rows)];
+	struct hlo_bytes module = {.count = 0}, wrapped = {.count = 0};
+	struct hlo_row backwards[COUNT(rows)];
 	struct hlo hlo;
 
-	for (unsigned i = 0; i < COUNT(rows); i++) /* put_schedule turns them round */
+	for (unsigned i = 0; i < COUNT(rows); i++) /* the schedule turns them round */
 		backwards[i] = rows[COUNT(rows) - 1 - i];
-	put_text(&module, 1, "jit_step");
-	put_computation(&module, ENTRY, rows, COUNT(rows));
-	put(&module, 5, 13);
-	put(&module, 6, ENTRY);
-	put_schedule(&module, ENTRY, backwards, COUNT(rows), 0, NULL, 0);
-	put_message(&wrapped, 1, &module);
+	hlo_put_text(&module, 1, "jit_step");
+	hlo_put_computation(&module, HLO_ENTRY, rows, COUNT(rows));
+	hlo_put(&module, 5, 13);
+	hlo_put(&module, 6, HLO_ENTRY);
+	hlo_put_schedule(&module, HLO_ENTRY, backwards, COUNT(rows), 0, NULL, 0);
+	hlo_put_message(&wrapped, 1, &module);
 	CHECK_THAT(record(&wrapped, wrapped.count));
 	init(&hlo);
 	hlo_align(&hlo.modules[0], NULL, NULL, NULL, names, bytes, COUNT(names), found);
@@ -818,7 +683,7 @@ static void test_graph(void)
 
 /* ---- what is broken ---- */
 
-static void label_what_is_there(const struct bytes *module, size_t count)
+static void label_what_is_there(const struct hlo_bytes *module, size_t count)
 {
 	struct hlo hlo;
 
@@ -830,13 +695,13 @@ static void label_what_is_there(const struct bytes *module, size_t count)
 
 static void test_broken(void)
 {
-	const struct bytes whole = module_of(step, COUNT(step), inside, COUNT(inside));
+	const struct hlo_bytes whole = hlo_builder_module(step, COUNT(step), inside, COUNT(inside));
 
 	for (size_t count = 0; count < whole.count; count++)
 		label_what_is_there(&whole, count);
 	for (size_t i = 0; i < whole.count; i++)
 		for (unsigned change = 1; change < 256; change = change * 3 + 1) {
-			struct bytes changed = whole;
+			struct hlo_bytes changed = whole;
 
 			changed.at[i] = (unsigned char)(changed.at[i] + change);
 			label_what_is_there(&changed, changed.count);
@@ -846,10 +711,10 @@ static void test_broken(void)
 /* A length of 2^64 - 1, and numbers of more than ten bytes. */
 static void test_lengths(void)
 {
-	struct bytes module = {.count = 0};
+	struct hlo_bytes module = {.count = 0};
 
-	put_number(&module, 1 << 3 | 2);
-	put_number(&module, UINT64_MAX);
+	hlo_put_number(&module, 1 << 3 | 2);
+	hlo_put_number(&module, UINT64_MAX);
 	CHECK_THAT(!record(&module, module.count));
 	memset(module.at, 0xff, 64);
 	CHECK_THAT(!record(&module, 64));

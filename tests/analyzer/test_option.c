@@ -136,12 +136,11 @@ static void check_layout(void)
 	static const char expected[] = "a b c d e f g h i j\n"
 				       "k l m n o p\n"
 				       "\n"
-				       "  term      its text\n"
-				       "            is\n"
-				       "            longer\n"
-				       "            than\n"
-				       "            this\n"
-				       "  a longer  one\n"
+				       "  term    its text\n"
+				       "          is longer\n"
+				       "          than this\n"
+				       "  a longer\n"
+				       "          one\n"
 				       "  as   it   is\n";
 	char *made;
 	size_t size;
