@@ -1,206 +1,15 @@
 /*
- * Checks slowdown and cause of labelled jobs against closed forms: jobs are scheduled here (1F1B, without
- * waiting that the formula does not have), written as traces in several spellings, and read back.
+ * Checks slowdown and cause of labelled jobs against closed forms: jobs are written as
+ * traces in several spellings (labelled_job.h), and read back.
  */
 #include "check.h"
+#include "labelled_job.h"
 #include "analyses/slowdown/slowdown.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define STAGES 4
-#define DATA 4
-#define BATCHES 8
-#define STEPS 4
-
-enum style {
-	COMPLETE,  /* "X", names of threads say the place */
-	PAIRS,     /* "B" and "E", arguments say the place, other spellings, in an object */
-	COMPUTING, /* without messages */
-	RANKS,     /* processes are ranks, no more is said */
-	STEPLESS,  /* steps are not numbered */
-	RECEIVES,  /* receives without sends */
-	TENSOR,    /* what is data ranks else is pairs of tensor ranks */
-	STYLES,
-};
-
-struct job {
-	int stages, data, batches, steps;
-	double forward, backward, message, reduce, update; /* us */
-	double factor[STEPS][STAGES][DATA][BATCHES][2];    /* of computing */
-	double link[STAGES][DATA];                         /* of messages from this stage to the next */
-	double collection[STEPS][STAGES][DATA];            /* us */
-	double late;                                       /* us that data rank 1 begins late */
-	enum style style;
-	FILE *out;
-	double now; /* begin of the step */
-	bool comma;
-};
-
-static void job_init(struct job *job, int stages, int data, int batches)
-{
-	memset(job, 0, sizeof(*job));
-	job->stages = stages;
-	job->data = data;
-	job->batches = batches;
-	job->steps = STEPS;
-	job->forward = 100;
-	job->backward = 200;
-	for (int i = 0; i < STEPS * STAGES * DATA * BATCHES * 2; i++)
-		(&job->factor[0][0][0][0][0])[i] = 1;
-	for (int i = 0; i < STAGES * DATA; i++)
-		(&job->link[0][0])[i] = 1;
-}
-
-static const char *spelling(const struct job *job, const char *name)
-{
-	static const char *const others[][2] = {{"forward-compute", "forward"},
-		{"backward-compute", "bwd_step"}, {"forward-send", "send_forward"},
-		{"forward-recv", "recv-forward"}, {"backward-send", "send backward"},
-		{"backward-recv", "RECV_BACKWARD"}, {"grads-reduce-scatter", "allreduce"},
-		{"optimizer", "optimizer-step"}};
-
-	for (size_t i = 0; job->style == PAIRS && i < sizeof(others) / sizeof(*others); i++)
-		if (strcmp(others[i][0], name) == 0)
-			return others[i][1];
-	return name;
-}
-
-static void put(struct job *job, const char *name, int step, int stage, int data, int batch, int chunk,
-	double begin, double end)
-{
-	FILE *out = job->out;
-	char place[128] = "", number[32] = "";
-	int process = job->style == RANKS ? stage * job->data + data : data, thread = stage;
-
-	if ((job->style == COMPUTING && strstr(name, "recv")) ||
-		((job->style == COMPUTING || job->style == RECEIVES) && strstr(name, "send")))
-		return;
-	if (job->style == PAIRS)
-		snprintf(place, sizeof(place), "\"dp_rk\":%d,\"pp_rk\":\"%d\",", data, stage);
-	if (job->style == TENSOR)
-		snprintf(place, sizeof(place), "\"dp_rank\":%d,\"tp_rank\":%d,\"stage\":%d,", data / 2,
-			data % 2, stage);
-	if (job->style != STEPLESS)
-		snprintf(number, sizeof(number), "\"%s\":%d,", job->style == PAIRS ? "iteration" : "step",
-			10 + 3 * step);
-	fprintf(out, "%s\n{\"name\":\"%s\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,", job->comma ? "," : "",
-		spelling(job, name), process, thread, begin + job->now);
-	job->comma = true;
-	if (job->style == PAIRS)
-		fprintf(out,
-			"\"ph\":\"B\",\"args\":{}},\n{\"name\":\"\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,"
-			"\"ph\":\"E\",",
-			process, thread, end + job->now);
-	else
-		fprintf(out, "\"ph\":\"X\",\"dur\":%.3f,", end - begin);
-	fprintf(out, "\"args\":{%s%s\"mb_id\":%d,\"model_chunk\":%d}}", place, number, batch, chunk);
-}
-
-static void put_names(struct job *job)
-{
-	for (int data = 0;
-		job->style != RANKS && job->style != PAIRS && job->style != TENSOR && data < job->data;
-		data++)
-		for (int stage = 0; stage < job->stages; stage++) {
-			fprintf(job->out,
-				"%s{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%d,\"tid\":%d,\"args\":{"
-				"\"name\":\"PP rank %d\"}}",
-				job->comma ? "," : "", data, stage, stage);
-			fprintf(job->out,
-				",{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%d,\"args\":{\"name\":\"DP "
-				"rank [%d]\"}}",
-				data, data);
-			job->comma = true;
-		}
-}
-
-/* The i-th computing of a stage in 1F1B: micro-batch, and whether it is backward. */
-static int order(const struct job *job, int stage, int i, bool *back)
-{
-	int warm = job->stages - 1 - stage, count = job->batches;
-
-	warm = warm < count ? warm : count;
-	*back = i >= warm && (i >= 2 * count - warm || (i - warm) % 2 == 1);
-	if (i < warm)
-		return i;
-	if (i >= 2 * count - warm)
-		return i - count;
-	return *back ? (i - warm) / 2 : warm + (i - warm) / 2;
-}
-
-/* A pipeline: each computing begins when the one before and its input have come. Sets when each stage ends.
- */
-static void schedule(struct job *job, int step, int data, double computed[STAGES])
-{
-	double end[STAGES][2 * BATCHES], done[STAGES][BATCHES][2];
-	int next[STAGES] = {0};
-
-	memset(done, 0, sizeof(done));
-	for (int left = job->stages * 2 * job->batches; left > 0;)
-		for (int stage = 0; stage < job->stages; stage++) {
-			bool back, fed;
-			int batch, from;
-			double begin = next[stage] ? end[stage][next[stage] - 1] : data * job->late, work;
-
-			if (next[stage] == 2 * job->batches)
-				continue;
-			batch = order(job, stage, next[stage], &back);
-			from = back ? stage + 1 : stage - 1;
-			fed = from >= 0 && from < job->stages;
-			work = (back ? job->backward : job->forward) *
-			       job->factor[step][stage][data][batch][back];
-			if ((fed && done[from][batch][back] == 0) ||
-				(back && !fed && done[stage][batch][0] == 0))
-				continue;
-			if (fed) {
-				double moved = job->message * (back ? 1 : job->link[from][data]);
-				double ready = done[from][batch][back];
-
-				put(job, back ? "backward-send" : "forward-send", step, from, data, batch, 0,
-					ready, ready + moved);
-				put(job, back ? "backward-recv" : "forward-recv", step, stage, data, batch, 0,
-					ready, ready + moved);
-				begin = fmax(begin, ready + moved);
-			}
-			put(job, back ? "backward-compute" : "forward-compute", step, stage, data, batch, 0,
-				begin, begin + work);
-			done[stage][batch][back] = end[stage][next[stage]++] = begin + work;
-			left--;
-		}
-	for (int stage = 0; stage < job->stages; stage++)
-		computed[stage] = end[stage][2 * job->batches - 1];
-}
-
-/* After the computing: garbage collection, the reduction of a stage's data ranks, the optimizer. */
-static void write_step(struct job *job, int step)
-{
-	double computed[DATA][STAGES], latest[STAGES] = {0}, end = 0;
-
-	for (int data = 0; data < job->data; data++)
-		schedule(job, step, data, computed[data]);
-	for (int data = 0; data < job->data; data++)
-		for (int stage = 0; stage < job->stages; stage++) {
-			double pause = job->collection[step][stage][data], at = computed[data][stage];
-
-			put(job, "gc", step, stage, data, -1, -1, at, at + pause);
-			computed[data][stage] += pause;
-			latest[stage] = fmax(latest[stage], at + pause);
-		}
-	for (int data = 0; data < job->data; data++)
-		for (int stage = 0; stage < job->stages; stage++) {
-			double at = job->reduce > 0 ? latest[stage] + job->reduce : computed[data][stage];
-
-			if (job->reduce > 0)
-				put(job, "grads-reduce-scatter", step, stage, data, -1, -1,
-					computed[data][stage], at);
-			put(job, "optimizer", step, stage, data, -1, -1, at, at + job->update);
-			end = fmax(end, at + job->update);
-		}
-	job->now += end + 1000;
-}
 
 struct result {
 	struct labelled job;
@@ -232,15 +41,15 @@ static FILE *begin_file(struct result *result)
 	return fdopen(mkstemp(result->path), "w");
 }
 
-static bool make(struct job *job, struct result *result)
+static bool make(struct labelled_job *job, struct result *result)
 {
 	job->out = begin_file(result);
 	job->now = 0;
 	job->comma = false;
 	fputs(job->style == PAIRS ? "{\"traceEvents\": [" : "[", job->out);
-	put_names(job);
+	labelled_job_put_names(job);
 	for (int step = 0; step < job->steps; step++)
-		write_step(job, step);
+		labelled_job_put_step(job, step);
 	fputs(job->style == PAIRS ? "], \"other\": 1}" : "]", job->out);
 	fclose(job->out);
 	return read_back(result, job->style == RANKS ? job->stages : 0);
@@ -276,34 +85,34 @@ static void check_times(
 }
 
 /* T = (M + P - 1)(f + b), S = 1. */
-static void check_even(enum style style)
+static void check_even(enum labelled_style style)
 {
-	struct job job;
+	struct labelled_job job;
 	struct result result;
 
-	job_init(&job, 4, 2, 8);
+	labelled_job_init(&job, 4, 2, 8);
 	job.style = style;
 	job.reduce = 70;
 	job.update = 30;
 	if (!make(&job, &result))
 		return;
 	check_times(&result, "even", (8 + 3) * 300 + 100, (8 + 3) * 300 + 100, -1);
-	CHECK(result.job.worker_count == 8 && result.job.step_count == STEPS,
+	CHECK(result.job.worker_count == 8 && result.job.step_count == LABELLED_STEPS,
 		"style %d: %zu workers, %zu steps", style, result.job.worker_count, result.job.step_count);
 	CHECK(!result.slowdown.recurring, "even: %s", result.slowdown.recurring);
 	discard(&result);
 }
 
 /* The last stage twice as slow: T = (P - 1)(f + b) + 2 M (f + b), the mean is (P + 1) / P of the others'. */
-static void check_stage(enum style style)
+static void check_stage(enum labelled_style style)
 {
-	struct job job;
+	struct labelled_job job;
 	struct result result;
 	double ideal = (8 + 3) * 300 * 5 / 4.0;
 
-	job_init(&job, 4, 2, 8);
+	labelled_job_init(&job, 4, 2, 8);
 	job.style = style;
-	for (int step = 0; step < STEPS; step++)
+	for (int step = 0; step < LABELLED_STEPS; step++)
 		for (int data = 0; data < 2; data++)
 			for (int batch = 0; batch < 8; batch++)
 				job.factor[step][3][data][batch][0] = job.factor[step][3][data][batch][1] = 2;
@@ -323,11 +132,11 @@ static void check_stage(enum style style)
 /* One of the four workers of a stage is slow: its stage is not, and evening out the stages gains nothing. */
 static void check_worker_of_stage(void)
 {
-	struct job job;
+	struct labelled_job job;
 	struct result result;
 
-	job_init(&job, 4, 4, 8);
-	for (int step = 0; step < STEPS; step++)
+	labelled_job_init(&job, 4, 4, 8);
+	for (int step = 0; step < LABELLED_STEPS; step++)
 		for (int batch = 0; batch < 8; batch++)
 			job.factor[step][0][1][batch][0] = job.factor[step][0][1][batch][1] = 2.5;
 	if (!make(&job, &result))
@@ -348,14 +157,14 @@ static void check_worker_of_stage(void)
 /* One of D data ranks k times slower: T = k M (f + b) + r + u against the mean. */
 static void check_worker(void)
 {
-	struct job job;
+	struct labelled_job job;
 	struct result result;
 	double k = 1.5, mean = (3 + k) / 4;
 
-	job_init(&job, 1, 4, 8);
+	labelled_job_init(&job, 1, 4, 8);
 	job.reduce = 70;
 	job.update = 30;
-	for (int step = 0; step < STEPS; step++)
+	for (int step = 0; step < LABELLED_STEPS; step++)
 		for (int batch = 0; batch < 8; batch++)
 			job.factor[step][0][2][batch][0] = job.factor[step][0][2][batch][1] = k;
 	if (!make(&job, &result))
@@ -374,13 +183,13 @@ static void check_worker(void)
 /* All of a data rank k times slower: the job waits for it. */
 static void check_data_rank(void)
 {
-	struct job job;
+	struct labelled_job job;
 	struct result result;
 	double k = 1.4, mean = (3 + k) / 4;
 
-	job_init(&job, 3, 4, 8);
+	labelled_job_init(&job, 3, 4, 8);
 	job.reduce = 70;
-	for (int i = 0; i < STEPS * 3 * 8 * 2; i++)
+	for (int i = 0; i < LABELLED_STEPS * 3 * 8 * 2; i++)
 		job.factor[i / 48][i / 16 % 3][1][i / 2 % 8][i % 2] = k;
 	if (!make(&job, &result))
 		return;
@@ -395,11 +204,11 @@ static void check_data_rank(void)
 /* One micro-batch: T = P (f + b) + 2 (P - 1) c, and 9 c more where one link takes 10 c. */
 static void check_link(void)
 {
-	struct job job;
+	struct labelled_job job;
 	struct result result;
 	double ideal = 3 * 300 + 4 * 20;
 
-	job_init(&job, 3, 2, 1);
+	labelled_job_init(&job, 3, 2, 1);
 	job.message = 20;
 	job.link[1][1] = 10;
 	if (!make(&job, &result))
@@ -415,13 +224,13 @@ static void check_link(void)
 /* Data ranks wait for the longest sum: work differs both ways, or one operation pauses forward. */
 static void check_batches(bool pauses)
 {
-	struct job job;
+	struct labelled_job job;
 	struct result result;
 	double replayed = 0, forward = 0, backward = 0;
 
-	job_init(&job, 1, 2, 8);
+	labelled_job_init(&job, 1, 2, 8);
 	job.reduce = 70;
-	for (int step = 0; step < STEPS; step++) {
+	for (int step = 0; step < LABELLED_STEPS; step++) {
 		double longest = 0;
 
 		for (int data = 0; data < 2; data++) {
@@ -435,12 +244,12 @@ static void check_batches(bool pauses)
 							     (data == step % 2 ? 1.5 : 1);
 				factor[1] = pauses ? 1 : factor[0];
 				sum += factor[0] * 100 + factor[1] * 200;
-				forward += factor[0] * 100 / (STEPS * 2 * 8);
-				backward += factor[1] * 200 / (STEPS * 2 * 8);
+				forward += factor[0] * 100 / (LABELLED_STEPS * 2 * 8);
+				backward += factor[1] * 200 / (LABELLED_STEPS * 2 * 8);
 			}
 			longest = fmax(longest, sum);
 		}
-		replayed += (longest + 70) / STEPS;
+		replayed += (longest + 70) / LABELLED_STEPS;
 	}
 	if (!make(&job, &result))
 		return;
@@ -454,12 +263,12 @@ static void check_batches(bool pauses)
 /* Each step another rank collects garbage: T = M (f + b) + g + r, ideal with g / D. */
 static void check_collection(void)
 {
-	struct job job;
+	struct labelled_job job;
 	struct result result;
 
-	job_init(&job, 1, 4, 4);
+	labelled_job_init(&job, 1, 4, 4);
 	job.reduce = 70;
-	for (int step = 0; step < STEPS; step++)
+	for (int step = 0; step < LABELLED_STEPS; step++)
 		job.collection[step][0][step] = 400;
 	if (!make(&job, &result))
 		return;
@@ -470,10 +279,10 @@ static void check_collection(void)
 /* What no label explains, as reading input, is in the measured time, not in T. */
 static void check_late(void)
 {
-	struct job job;
+	struct labelled_job job;
 	struct result result;
 
-	job_init(&job, 1, 2, 8);
+	labelled_job_init(&job, 1, 2, 8);
 	job.reduce = 70;
 	job.late = 500;
 	if (!make(&job, &result))
@@ -490,32 +299,34 @@ static void check_late(void)
  */
 static void check_parts(bool idle)
 {
-	struct job job;
+	struct labelled_job job;
 	struct result result;
 	double now = 0;
 
-	job_init(&job, 2, 1, 1);
+	labelled_job_init(&job, 2, 1, 1);
 	job.out = begin_file(&result);
 	fputs("[", job.out);
-	put_names(&job);
+	labelled_job_put_names(&job);
 	for (int i = 0; i < 8; i++) {
 		bool back = i >= 4;
 		int part = back ? 7 - i : i, other = back ? part - 1 : part + 1;
 		double work = back ? 200 : 100;
 
 		if (idle && (i == 0 || i == 4))
-			put(&job, back ? "backward-recv" : "forward-recv", 0, part % 2, 0, -1, -1, now, now);
-		put(&job, back ? "backward-compute" : "forward-compute", 0, part % 2, 0, 0, part / 2, now,
-			now + work);
+			labelled_job_put(&job, back ? "backward-recv" : "forward-recv", 0, part % 2, 0, -1,
+				-1, now, now);
+		labelled_job_put(&job, back ? "backward-compute" : "forward-compute", 0, part % 2, 0, 0,
+			part / 2, now, now + work);
 		now += work;
 		if (other >= 0 && other < 4) {
-			put(&job, back ? "backward-send" : "forward-send", 0, part % 2, 0, -1, -1, now,
-				now + 20);
-			put(&job, back ? "backward-recv" : "forward-recv", 0, other % 2, 0, -1, -1, now,
-				now + 20);
+			labelled_job_put(&job, back ? "backward-send" : "forward-send", 0, part % 2, 0, -1,
+				-1, now, now + 20);
+			labelled_job_put(&job, back ? "backward-recv" : "forward-recv", 0, other % 2, 0, -1,
+				-1, now, now + 20);
 			now += 20;
 		} else if (idle) {
-			put(&job, back ? "backward-send" : "forward-send", 0, part % 2, 0, -1, -1, now, now);
+			labelled_job_put(&job, back ? "backward-send" : "forward-send", 0, part % 2, 0, -1,
+				-1, now, now);
 		}
 	}
 	fputs("]", job.out);
@@ -586,18 +397,18 @@ static void check_names(void)
 /* Whatever a file holds: an answer or a sentence. Cut at every byte, and with bytes changed. */
 static void check_damage(void)
 {
-	struct job job;
+	struct labelled_job job;
 	struct result result;
 	static char text[65536];
 	size_t length;
 
-	job_init(&job, 2, 2, 1);
+	labelled_job_init(&job, 2, 2, 1);
 	job.steps = 1;
 	job.message = 20;
 	job.out = fmemopen(text, sizeof(text), "w");
 	fputs("[", job.out);
-	put_names(&job);
-	write_step(&job, 0);
+	labelled_job_put_names(&job);
+	labelled_job_put_step(&job, 0);
 	fputs("]", job.out);
 	length = (size_t)ftell(job.out);
 	fclose(job.out);
@@ -630,7 +441,7 @@ static void check_damage(void)
 
 int main(void)
 {
-	for (enum style style = COMPLETE; style < STYLES; style++) {
+	for (enum labelled_style style = COMPLETE; style < STYLES; style++) {
 		check_even(style);
 		check_stage(style);
 	}
