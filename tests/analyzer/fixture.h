@@ -17,16 +17,15 @@
  *
  * "size LAYER COUNT" says how many parameters the layer must have, "-": not known.
  * A line with ~ comes before the last one in iteration FIXTURE_LATE, which must have the phases of the one
- * before. "at REGEX" and "every N" are a user's rule
- * for iterations. "module ADDRESS NAME" says in which module launches had the address. Lines before "step" are the
- * set-up; those after it are an iteration, of which there are STEPS.
+ * before. "at REGEX" and "every N" are a user's rule for iterations. "module ADDRESS NAME" says in which module launches
+ * had the address. Lines before "step" are the set-up; those after it are an iteration, of which there are STEPS.
  */
 #ifndef FIXTURE_H
 #define FIXTURE_H
 
 #include "analyses/why.h"
 
-#define FIXTURE_STEPS 6
+#define FIXTURE_STEPS 5
 #define FIXTURE_LATE 3
 
 /* Compares what is found with what the text says; `name` is printed with what differs. How much does. */

@@ -78,6 +78,13 @@ static const struct {
 		"kernel two b = -\n"
 		"kernel one c = -\n"
 		"kernel two d = -\n"},
+	{"REPEATS_LEAST", /* of a range */
+		"step\n"
+		"enter batch loop\n"
+		"kernel one a = -\n"
+		"kernel two b = -\n"
+		"kernel three c = -\n"
+		"leave\n"},
 	{"iteration_optimizer", /* too few calls for anything that repeats */
 		"step\n"
 		"kernel one a = -\n"
@@ -383,8 +390,7 @@ static const struct {
 			"kernel sgd_update bi gbi mbi = u layer1\n"
 			"kernel sgd_update bh gbh mbh = u layer1\n"},
 	{"NEAR_CALLS of siblings", /* with other work between the two */
-		WEIGHTS "step\n" INPUT FORWARD LOSS SEED
-			"wgrad c e g4 = b conv4\n"
+		WEIGHTS "step\n" INPUT FORWARD LOSS SEED "wgrad c e g4 = b conv4\n"
 			"dgrad w4 e f = b conv4\n"
 			"wgrad b f g3 = b conv3\n"
 			"dgrad w3 f e = b conv3\n"
