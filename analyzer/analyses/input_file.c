@@ -121,7 +121,7 @@ static const struct {
 } known_loaders[] = {
 	{"_SingleProcessDataLoaderIter", ", which works in the training process",
 		"load in worker processes (num_workers, persistent_workers=True), pin_memory=True"},
-	{"_MultiProcessingDataLoaderIter", ", whose worker processes are too slow",
+	{"_MultiProcessingDataLoaderIter", ", which waits for worker processes",
 		"more worker processes (num_workers) and a larger prefetch_factor, persistent_workers=True; do less in "
 		"__getitem__, or do it once and store the result"},
 };

@@ -187,7 +187,7 @@ int main(void)
 			.computing = 1,
 			.devices = 1,
 			.input_ns = LOADING,
-			.says = "whose worker processes are too slow",
+			.says = "which waits for worker processes",
 			.advises = "prefetch_factor"},
 		/* the file is most of it; each is told once */
 		{.loader = SINGLE,
