@@ -194,7 +194,9 @@ static uint32_t function_of(
 											    : "",
 		.name = arena_text(&timeline->arena, text, strlen(text)),
 		.kind = operation->kind,
-		.facts = operation_facts(operation->kind, text)};
+		.facts = operation_facts(operation->kind, text),
+		/* an event that is labelled so is no range around calls */
+		.is_range = operation->kind == PM_KIND_READ && !operation->event};
 	set_labels_of(function, operation);
 	MEM_PUSH(dictionary->functions, dictionary->function_count, dictionary->function_room);
 	dictionary->functions[dictionary->function_count - 1].name = name;

@@ -289,6 +289,9 @@ def check_narrow(scratch):
     lines = written.decode().replace("\r", "").split("\n")
     check(status == 0 and max(map(len, lines)) <= 60, f"on a terminal of 60: {[line for line in lines if len(line) > 60]}")
     check(name in "".join(line.strip() for line in lines), "a long name is not whole")
+    texts = [found["text"] for found in json.loads(ask("report", "--json", folder).stdout)["findings"] if found["kind"] == "input"]
+    check(len(texts) == 1 and f"100% of the reading is in {name}, which waits for worker processes" in texts[0]
+          and "splitting" not in texts[0], f"the wait for a data loader: {texts}")
 
 
 def check_same_names(scratch):
