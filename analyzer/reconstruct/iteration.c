@@ -199,7 +199,7 @@ static void begin_first(
 	const size_t input_end = iteration_first_core(finder, model->first_call, model->call_end);
 	size_t input_count = 0;
 	size_t core = iteration_first_core(finder, first->first_call, first->call_end);
-	size_t read_count = model->read_end - model->first_read, read;
+	size_t read_count = model->read_end - model->first_read, read, set_up_end;
 
 	for (size_t i = model->first_call; i < input_end; i++)
 		input_count += is_input(finder, i);
@@ -214,8 +214,14 @@ static void begin_first(
 	read = worker_find(timeline, worker->reads, worker->read_count, first->begin_ns);
 	first->read_end = worker_find(timeline, worker->reads, worker->read_count,
 		iteration_call_at(finder, first->call_end - 1).begin_ns);
-	/* Those in front of the first copy; a set-up may have read as well. */
+	/* Those in front of the first copy, after the last call of the set-up, which may have read as well. */
 	first->first_read = read > read_count ? read - read_count : 0;
+	if (first->first_call > 0) {
+		set_up_end = worker_find(timeline, worker->reads, worker->read_count,
+			iteration_call_at(finder, first->first_call - 1).begin_ns);
+		if (set_up_end > first->first_read)
+			first->first_read = set_up_end;
+	}
 	if (first->first_read < read)
 		first->begin_ns = timeline_call(timeline, worker->reads[first->first_read]).begin_ns;
 }

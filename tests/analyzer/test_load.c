@@ -23,6 +23,7 @@ struct load_case {
 	uint64_t reading;            /* ns of it in which a file is read */
 	bool nested;                 /* another such range lies in it */
 	bool endless;                /* the last one breaks off */
+	bool early;                  /* the first batch comes before the set-up's calls */
 	int64_t input_ns;            /* a step, as it should be found */
 	const char *says, *advises;  /* in the finding; NULL: there is none */
 };
@@ -93,8 +94,12 @@ static void launch(struct program *p, uint32_t thread, uint32_t operation, uint3
 
 static void train(struct program *p, const struct load_case *row)
 {
+	if (row->early)
+		load(p, row, true);
+	for (uint32_t i = 0; i < 5 && row->early; i++)
+		launch(p, row->computing, p->copy, 0);
 	for (uint32_t i = 0; i < STEPS; i++) {
-		if (row->loader)
+		if (row->loader && !(row->early && i == 0))
 			load(p, row, true);
 		launch(p, row->computing, p->copy, 0);
 		for (uint32_t kernel = 0; kernel < 2; kernel++)
@@ -147,7 +152,9 @@ static void check_row(size_t number, const struct load_case *row)
 		CHECK(worker->worker->read_count == (row->input_ns ? STEPS * (1u + (row->reading > 0)) : 0),
 			"row %zu: %zu reads", number, worker->worker->read_count);
 		CHECK(worker->used_count >= STEPS - 2, "row %zu: %zu steps", number, worker->used_count);
-		for (size_t i = 0; i < worker->used_count; i++) {
+		CHECK(!row->early || worker->iterations.items[0].first_read == worker->iterations.items[0].read_end,
+			"row %zu: the first step has the input from before the set-up", number);
+		for (size_t i = row->early; i < worker->used_count; i++) {
 			const struct phase_times *times = &worker->phases.times[worker->used[i]];
 
 			CHECK(times->busy_ns[PHASE_IO] == row->input_ns && times->busy_ns[PHASE_MD] == 0,
@@ -237,6 +244,15 @@ int main(void)
 			.computing = 1,
 			.devices = 1,
 			.endless = true,
+			.input_ns = LOADING,
+			.says = SINGLE,
+			.advises = "num_workers"},
+		{.loader = SINGLE,
+			.scope = PM_RANGE_USER,
+			.loading = 1,
+			.computing = 1,
+			.devices = 1,
+			.early = true,
 			.input_ns = LOADING,
 			.says = SINGLE,
 			.advises = "num_workers"},
