@@ -14,6 +14,7 @@
 #define LOADING 5000 /* ns */
 #define SINGLE "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
 #define SEVERAL "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
+#define IN_ONE_THREAD(name) name, PM_RANGE_USER, 1, 1, 1, .input_ns = LOADING
 
 struct load_case {
 	const char *loader; /* name of the range; NULL: there is none */
@@ -179,89 +180,28 @@ static void check_row(size_t number, const struct load_case *row)
 
 int main(void)
 {
+	/* clang-format off */
 	static const struct load_case rows[] = {
-		{.loader = SINGLE,
-			.scope = PM_RANGE_USER,
-			.loading = 1,
-			.computing = 1,
-			.devices = 1,
-			.input_ns = LOADING,
-			.says = "100% of the reading is in " SINGLE ", which works in the training process",
+		{IN_ONE_THREAD(SINGLE), .says = "100% of the reading is in " SINGLE ", which works in the training process",
 			.advises = "num_workers"},
-		{.loader = SEVERAL,
-			.scope = PM_RANGE_USER,
-			.loading = 1,
-			.computing = 1,
-			.devices = 1,
-			.input_ns = LOADING,
-			.says = "which waits for worker processes",
-			.advises = "prefetch_factor"},
+		{IN_ONE_THREAD(SEVERAL), .says = "which waits for worker processes", .advises = "prefetch_factor"},
 		/* the file is most of it; each is told once */
-		{.loader = SINGLE,
-			.scope = PM_RANGE_USER,
-			.loading = 1,
-			.computing = 1,
-			.devices = 1,
-			.reading = 4000,
-			.nested = true,
-			.input_ns = LOADING,
-			.says = "80% of the reading is from /data/train.bin",
-			.advises = "prefetch in worker processes"},
-		/* of NVTX, and another function's of the loader */
-		{.loader = "next_batch",
-			.scope = PM_RANGE_NVTX,
-			.loading = 1,
-			.computing = 1,
-			.devices = 1,
-			.input_ns = LOADING,
-			.says = "100% of the reading is in next_batch",
-			.advises = "prefetch"},
-		{.loader = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__del__",
-			.scope = PM_RANGE_USER,
-			.loading = 1,
-			.computing = 1,
-			.devices = 1},
-		/* a data loader's operator is none of a batch */
-		{.loader = "aten::data_loader",
-			.scope = PM_RANGE_OPERATOR,
-			.loading = 1,
-			.computing = 1,
-			.devices = 1},
-		/* in a thread of its own */
-		{.loader = SINGLE, .scope = PM_RANGE_USER, .loading = 2, .computing = 1, .devices = 1},
+		{IN_ONE_THREAD(SINGLE), .reading = 4000, .nested = true,
+			.says = "80% of the reading is from /data/train.bin", .advises = "prefetch in worker processes"},
+		{IN_ONE_THREAD(SINGLE), .endless = true, .says = SINGLE, .advises = "num_workers"},
+		{IN_ONE_THREAD(SINGLE), .early = true, .says = SINGLE, .advises = "num_workers"},
+		/* of NVTX */
+		{"next_batch", PM_RANGE_NVTX, 1, 1, 1, .input_ns = LOADING,
+			.says = "100% of the reading is in next_batch", .advises = "prefetch"},
 		/* one that reads for two devices, of which it serves one (DataParallel) */
-		{.loader = SINGLE,
-			.scope = PM_RANGE_USER,
-			.loading = 1,
-			.computing = 1,
-			.devices = 2,
-			.input_ns = LOADING,
-			.says = SINGLE,
-			.advises = "num_workers"},
-		{.loader = SINGLE,
-			.scope = PM_RANGE_USER,
-			.loading = 1,
-			.computing = 1,
-			.devices = 1,
-			.endless = true,
-			.input_ns = LOADING,
-			.says = SINGLE,
-			.advises = "num_workers"},
-		{.loader = SINGLE,
-			.scope = PM_RANGE_USER,
-			.loading = 1,
-			.computing = 1,
-			.devices = 1,
-			.early = true,
-			.input_ns = LOADING,
-			.says = SINGLE,
-			.advises = "num_workers"},
-		{.loader = NULL,
-			.computing = 1,
-			.devices = 1,
-			.says = "copying 30 ns",
-			.advises = "copy the next batch"},
+		{SINGLE, PM_RANGE_USER, 1, 1, 2, .input_ns = LOADING, .says = SINGLE, .advises = "num_workers"},
+		/* another function of the loader's; an operator; a loader in a thread of its own */
+		{"enumerate(DataLoader)#_SingleProcessDataLoaderIter.__del__", PM_RANGE_USER, 1, 1, 1, .input_ns = 0},
+		{"aten::data_loader", PM_RANGE_OPERATOR, 1, 1, 1, .input_ns = 0},
+		{SINGLE, PM_RANGE_USER, 2, 1, 1, .input_ns = 0},
+		{NULL, PM_RANGE_USER, 1, 1, 1, .says = "copying 30 ns", .advises = "copy the next batch"},
 	};
+	/* clang-format on */
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		check_row(i, &rows[i]);
