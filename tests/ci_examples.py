@@ -2,6 +2,7 @@
 """ci_examples.py BUILD PAGE: the jobs of docs/ci.md for GitHub and GitLab run as they are written, in a repository with a training
 on softgpu: a change that does not touch the speed is not called slower, one that makes a layer slower fails."""
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -10,6 +11,9 @@ try:
     import yaml
 except ImportError:
     print("no PyYAML (package python3-yaml)")
+    sys.exit(77)
+if not shutil.which("git"):
+    print("no git")
     sys.exit(77)
 if os.environ.get("PM_SANITIZE"):
     print("the trainers are tested under sanitizers elsewhere")

@@ -159,6 +159,15 @@ static void write_rank(const char *folder, int number, int ranks, int steps, con
 	builder_free(&rank.builder);
 }
 
+/* The traces begin now; none may end in the future, however fast they are written. */
+static void wait_for_end(int ranks, int steps)
+{
+	const uint64_t ns = (uint64_t)(steps + 1) * STEP_NS + 2 * (uint64_t)ranks * CALL_NS;
+	struct timespec rest = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+
+	nanosleep(&rest, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	int ranks, steps;
@@ -167,5 +176,7 @@ int main(int argc, char **argv)
 		errx(2, "usage: hang_ranks FOLDER RANKS STEPS absent|half|exchange [PID]; RANKS in eights");
 	for (int number = 0; number < ranks; number++)
 		write_rank(argv[1], number, ranks, steps, argv[4], argc > 5 ? atoi(argv[5]) : 0);
+	if (argc > 5)
+		wait_for_end(ranks, steps);
 	return 0;
 }
