@@ -113,6 +113,11 @@ bool input_file_find(const struct analysis *analysis, const struct analysis_work
 	return most;
 }
 
+const char *input_file_text(struct arena *arena, const struct input_file *source)
+{
+	return arena_format(arena, "; %.0f%% of the reading is from %s", 100 * source->share, source->name);
+}
+
 /* ---- Loaders ---- */
 
 /* What PyTorch's loaders are called by, and what makes each of them faster. */
@@ -165,4 +170,10 @@ bool input_loader_find(
 	}
 	free(sums_ns);
 	return most != UINT32_MAX;
+}
+
+const char *input_loader_text(struct arena *arena, const struct input_loader *loader)
+{
+	return arena_format(arena, "; %.0f%% of the reading is in %s", 100 * loader->share,
+		print_clean(arena, loader->name));
 }

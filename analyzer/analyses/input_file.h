@@ -17,6 +17,9 @@ struct input_file {
 bool input_file_find(const struct analysis *analysis, const struct analysis_worker *worker,
 	struct arena *arena, struct input_file *found);
 
+/* "; 83% of the reading is from /data/train.bin" */
+const char *input_file_text(struct arena *arena, const struct input_file *source);
+
 /* A data loader of the framework's, or a range in which the program says that it gets a batch. */
 struct input_loader {
 	const char *name, *works; /* the second: ", which works in the training process", or "" */
@@ -27,5 +30,8 @@ struct input_loader {
 /* The same for it; false: no loader is known, or none has more than half of the time. */
 bool input_loader_find(
 	const struct analysis *analysis, const struct analysis_worker *worker, struct input_loader *found);
+
+/* "; 100% of the reading is in enumerate(DataLoader)#..." */
+const char *input_loader_text(struct arena *arena, const struct input_loader *loader);
 
 #endif

@@ -32,6 +32,7 @@ static bool is_input(const struct trace *trace, uint32_t number)
 	       timeline_is_input_name(text);
 }
 
+/* By range name of the trace: is it input? NULL: none is; the caller frees it. */
 static bool *list_names(const struct trace *trace)
 {
 	bool *input = NULL;
@@ -69,16 +70,15 @@ uint64_t timeline_load_most(const struct trace *trace, const bool *read)
 void timeline_load_describe(struct timeline *timeline, struct timeline_join *join, uint32_t process)
 {
 	const struct trace *trace = join->trace;
-	uint32_t *operations = NULL;
+	bool *input = list_names(trace);
+	uint32_t *operations =
+		input ? arena_alloc(&timeline->arena, trace->range_name_count, sizeof(*operations)) : NULL;
 
-	for (uint32_t i = 0; i < trace->range_name_count; i++) {
+	for (uint32_t i = 0; input && i < trace->range_name_count; i++) {
 		const struct timeline_range_name *name = &timeline->range_names[join->bases.range_names + i];
 
-		if (!is_input(trace, i))
+		if (!input[i])
 			continue;
-		if (!operations)
-			operations =
-				arena_alloc(&timeline->arena, trace->range_name_count, sizeof(*operations));
 		*MEM_PUSH(timeline->functions, timeline->function_count, timeline->function_room) =
 			(struct timeline_function){.library = name->domain ? name->domain : "",
 				.name = name->name,
@@ -91,6 +91,7 @@ void timeline_load_describe(struct timeline *timeline, struct timeline_join *joi
 				.base = operations[i]};
 	}
 	join->load_operations = operations;
+	free(input);
 }
 
 static int compare_calls(const void *left, const void *right)

@@ -248,11 +248,9 @@ static const char *source_text(struct cause_search *search, double cost_ns)
 
 	if (own->io.median - peer->io.median > cost_ns / 2) {
 		if (input_file_find(search->analysis, own->worker, arena, &source))
-			return arena_format(
-				arena, "; %.0f%% of the reading is from %s", 100 * source.share, source.name);
+			return input_file_text(arena, &source);
 		if (input_loader_find(search->analysis, own->worker, &loader))
-			return arena_format(arena, "; %.0f%% of the reading is in %s", 100 * loader.share,
-				print_clean(arena, loader.name));
+			return input_loader_text(arena, &loader);
 	}
 	if (!search->own_calls || !is_unseen(search, cost_ns))
 		return "";

@@ -22,15 +22,8 @@ static const char *input_words(struct arena *arena, const double ns[3])
 static const char *source_words(
 	struct arena *arena, const struct input_file *source, const struct input_loader *loader)
 {
-	const char *from = "", *in = "";
-
-	if (source)
-		from = arena_format(
-			arena, "; %.0f%% of the reading is from %s", 100 * source->share, source->name);
-	if (loader)
-		in = arena_format(arena, "; %.0f%% of the reading is in %s%s", 100 * loader->share,
-			print_clean(arena, loader->name), loader->works);
-	return arena_format(arena, "%s%s", from, in);
+	return arena_format(arena, "%s%s%s", source ? input_file_text(arena, source) : "",
+		loader ? input_loader_text(arena, loader) : "", loader ? loader->works : "");
 }
 
 void finding_add_input(struct finding_list *list, const double ns[3], const struct input_file *source,
