@@ -167,17 +167,15 @@ static uint32_t mark_shards(struct flow_work *work)
 	return work->shard_count;
 }
 
-/* Parameters by the arguments of updates; how many there are. */
-static uint32_t mark_updated(struct flow_work *work)
+/* Parameters by the rows of updates' arguments; how many there are. */
+static uint32_t mark_updated(struct flow_work *work, const bool *rows)
 {
-	bool *rows = find_rows(work);
 	uint32_t count = 0;
 
 	for (uint32_t p = 0; p < work->place_count; p++) {
 		work->places[p].parameter = rows[p];
 		count += rows[p];
 	}
-	free(rows);
 	note_bytes(work);
 	return count;
 }
@@ -202,7 +200,7 @@ static bool replace_overwritten(struct flow_work *work)
 		work->places[p].made = true;
 	}
 	if (all)
-		work->parameter_count = mark_updated(work);
+		work->parameter_count = mark_updated(work, rows);
 	free(over);
 	free(rows);
 	return all;
@@ -342,8 +340,12 @@ static void mark_others(struct flow_work *work)
 {
 	if (work->parameter_count < PARAMETERS_LEAST && rule_is_on(RULE_COPIED_INSIDE))
 		work->parameter_count += flow_mark_copied(work, true);
-	if (rule_is_on(RULE_UPDATED_ROWS) && !are_updated(work))
-		work->parameter_count = mark_updated(work);
+	if (rule_is_on(RULE_UPDATED_ROWS) && !are_updated(work)) {
+		bool *rows = find_rows(work);
+
+		work->parameter_count = mark_updated(work, rows);
+		free(rows);
+	}
 }
 
 bool flow_parameters(struct flow_work *work, const struct iteration_list *iterations)
