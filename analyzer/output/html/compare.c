@@ -45,7 +45,7 @@ static void write_bars(struct html_page *page, const struct run *runs, size_t ru
 }
 
 /* Where each run loses time: its first finding, which its own part says more of. */
-static void write_findings(struct html_page *page, struct run *runs, size_t run_count)
+static void write_findings(struct html_page *page, const struct run *runs, size_t run_count)
 {
 	enum { RUN, FINDING, GAIN, SHARE, COLUMNS };
 	static const struct print_column columns[COLUMNS] = {
@@ -59,18 +59,15 @@ static void write_findings(struct html_page *page, struct run *runs, size_t run_
 	print_init(&table, &page->arena);
 	print_columns(&table, columns, COLUMNS);
 	for (size_t r = 0; r < run_count; r++) {
-		struct finding_list list;
+		const struct finding_list *list = &page->findings[r];
 
-		findings_find(&runs[r].analysis, &list);
 		print_row(&table);
 		print_word(&table, RUN, runs[r].label);
-		if (list.count > 0) {
-			print_word(&table, FINDING,
-				arena_text(&page->arena, list.items[0].title, strlen(list.items[0].title)));
-			print_number(&table, GAIN, list.items[0].gain_ns);
-			print_number(&table, SHARE, finding_share(&list, &list.items[0]));
-		}
-		findings_free(&list);
+		if (list->count == 0)
+			continue;
+		print_word(&table, FINDING, list->items[0].title);
+		print_number(&table, GAIN, list->items[0].gain_ns);
+		print_number(&table, SHARE, finding_share(list, &list->items[0]));
 	}
 	print_html(&table, page->out);
 	print_free(&table);
@@ -146,7 +143,7 @@ void html_compare(struct html_page *page, struct run *runs, size_t run_count)
 	write_bars(page, runs, run_count);
 	write_findings(page, runs, run_count);
 	report_runs_html(runs, run_count, page->out);
-	fputs("<p class=\"dim\">Loses most to: the first of the run’s findings, which are below, with the most that it can gain. × first run: so many times as fast as the first, by t_iter. Speed-up and efficiency: against the run of the same program on one GPU, where there is one, in samples per second. t_c: communication, busy; exposed: no other work runs; waiting: for the last rank.</p>\n"
+	fputs("<p class=\"dim\">Loses most to: the run’s first finding, with its maximum gain; all findings are listed below. × first run: speed relative to the first run, by t_iter. Speed-up and efficiency: against the run of the same program on one GPU, where there is one, in samples per second. t_c: communication, busy; exposed: no other work runs; waiting: for the last rank.</p>\n"
 	      "</section>\n",
 		page->out);
 	write_pairs(page, runs, run_count);

@@ -8,8 +8,8 @@
 
 static void open_run(struct html_page *page, struct html_run *run, struct run *from)
 {
-	*run = (struct html_run){.run = from, .analysis = &from->analysis};
-	findings_find(run->analysis, &run->findings);
+	*run = (struct html_run){
+		.run = from, .analysis = &from->analysis, .findings = page->findings[page->run]};
 	run->names = arena_alloc(&page->arena, run->analysis->worker_count, sizeof(*run->names));
 	for (size_t w = 0; w < run->analysis->worker_count; w++)
 		run->names[w] =
@@ -76,6 +76,9 @@ void html_write(struct run *runs, size_t run_count, size_t event_most, bool prog
 	page.out = open_memstream(&text, &length);
 	if (!page.out)
 		err(1, "out of memory for the page");
+	page.findings = mem_alloc(run_count, sizeof(*page.findings));
+	for (size_t r = 0; r < run_count; r++)
+		findings_find(&runs[r].analysis, &page.findings[r]);
 	if (run_count > 1)
 		html_compare(&page, runs, run_count);
 	for (size_t r = 0; r < run_count; r++) {
@@ -94,5 +97,6 @@ void html_write(struct run *runs, size_t run_count, size_t event_most, bool prog
 	html_end(page.out);
 	free(text);
 	free(page.entries);
+	free(page.findings);
 	arena_free(&page.arena);
 }

@@ -30,6 +30,7 @@ struct html_page {
 	struct arena arena; /* of the page */
 	struct html_entry *entries;
 	size_t entry_count, entry_room;
+	struct finding_list *findings; /* by run; its part of the page takes them over, and frees them */
 };
 
 /* A run with what is computed once for all parts. */
