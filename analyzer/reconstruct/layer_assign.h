@@ -4,6 +4,7 @@
 
 #include "iteration_flow.h"
 #include "layer.h"
+#include "rule_driver.h"
 
 struct framework;
 
@@ -42,6 +43,7 @@ struct layer_assign {
 	const struct timeline *timeline;
 	const struct worker_model *model;
 	const struct worker *worker;
+	const struct iteration_list *iterations;
 	struct graph graph;
 	struct layer_list *list;
 	size_t iteration;             /* the one that the graph is of */
@@ -52,6 +54,7 @@ struct layer_assign {
 	bool *tables;                 /* by step: a copy that is of the kernel it is made for */
 	bool *again;                  /* by step: forward work done again for the backward pass */
 	struct layer_reason *reasons; /* by step; `call` is a step + 1 here */
+	enum rule rule;               /* at work: what is proposed is by it (rule_driver.h) */
 	struct framework *framework;  /* already read, or NULL */
 	enum layer_said *said;        /* by step; NULL: the framework says nothing */
 	bool lost;                    /* what kernels work on is known, and could not be followed */
@@ -93,21 +96,34 @@ bool layer_given(const struct worker_model *model, const struct worker *worker,
  */
 bool layer_flow(struct layer_assign *assign, const struct iteration_list *iterations);
 
-/* Notes why a step has its pass. */
+/* The rule at work, as reasons have it. */
+static inline uint8_t layer_decided(enum rule rule)
+{
+	return rule == RULE_NONE ? 0 : (uint8_t)(rule + 1);
+}
+
+/* Notes why a step has its pass: by the rule at work. */
 static inline void layer_pass_by(struct layer_assign *assign, uint32_t step, enum layer_rule rule)
 {
 	assign->reasons[step].phase = (uint8_t)rule;
+	assign->reasons[step].phase_decided = layer_decided(assign->rule);
 }
 
-/* Notes why a step has its layer: by another step (GRAPH_NONE: by none), or by the parameter at an address
- * (0: by none). */
+/* Notes why a step has its layer, by the rule at work: by another step (GRAPH_NONE: by none), or by the
+ * parameter at an address (0: by none). */
 static inline void layer_by(
 	struct layer_assign *assign, uint32_t step, enum layer_rule rule, uint32_t other, uint64_t address)
 {
 	assign->reasons[step].layer = (uint8_t)rule;
+	assign->reasons[step].layer_decided = layer_decided(assign->rule);
 	assign->reasons[step].call = other + 1; /* GRAPH_NONE: 0 */
 	assign->reasons[step].address = address;
 }
+
+/* The role of each operation by its function alone; of each call by its pass and layer, when these are known
+ * (layer_role.c). */
+void layer_set_plain_roles(struct layer_assign *assign);
+void layer_set_roles(struct layer_assign *assign);
 
 /* A new layer, described by a step of it. */
 uint32_t layer_new(struct layer_assign *assign, uint32_t step);

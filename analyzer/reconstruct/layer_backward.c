@@ -4,7 +4,6 @@
  * gradient of what its forward call read.
  */
 #include "layer_assign.h"
-#include "rule.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -71,24 +70,34 @@ static uint32_t backward_writer(const struct layer_assign *assign, uint32_t step
 	return GRAPH_NONE;
 }
 
+/* A step with what is known of gradients before it. */
+struct going_back {
+	struct layer_assign *assign;
+	struct layer_gradients *gradients;
+	uint32_t step, current; /* current: the layer of the step before it */
+};
+
+RULE_SEARCH(backward, uint32_t, LAYER_NONE, struct going_back, context->assign->rule)
+
 /*
  * Of a step that adds one gradient to another, for a backward call that could not add to what was there: the
  * layer of that call, whose result nothing else reads. Where calls can add, the sum is in the call.
  */
-static uint32_t addend_layer(const struct layer_assign *assign, uint32_t step)
+static uint32_t by_addend(struct going_back *back)
 {
-	const struct flow *flow = flow_of(assign, step);
+	const struct layer_assign *assign = back->assign;
+	const struct flow *flow = flow_of(assign, back->step);
 	uint32_t last = GRAPH_NONE, count = 0;
 
 	if (flow->kind != PM_KIND_COMPUTE || flow->shape != FLOW_ELEMENTWISE ||
-		layer_multiplies(assign, step))
+		layer_multiplies(assign, back->step))
 		return LAYER_NONE;
 	for (uint32_t i = 0; i < flow->access_count; i++) {
 		uint32_t writer;
 
 		if (flow->accesses[i].mode == FLOW_WRITE)
 			continue;
-		writer = backward_writer(assign, step, i);
+		writer = backward_writer(assign, back->step, i);
 		if (writer == GRAPH_NONE)
 			return LAYER_NONE;
 		count++;
@@ -96,7 +105,10 @@ static uint32_t addend_layer(const struct layer_assign *assign, uint32_t step)
 			(last == GRAPH_NONE || writer > last))
 			last = writer;
 	}
-	return count == 2 && last != GRAPH_NONE ? assign->layers[last] : LAYER_NONE;
+	if (count != 2 || last == GRAPH_NONE || assign->layers[last] == LAYER_NONE)
+		return LAYER_NONE;
+	layer_by(back->assign, back->step, LAYER_RULE_ADDEND, GRAPH_NONE, 0);
+	return assign->layers[last];
 }
 
 static uint32_t chained(
@@ -153,16 +165,9 @@ static bool is_of_data(const struct flow *flow)
 	return flow->kind == PM_KIND_BACKWARD && !layer_labelled(flow, "db_ptr") && !layer_labelled(flow, "dw_ptr");
 }
 
-/* A step with what is known of gradients before it. */
-struct going_back {
-	struct layer_assign *assign;
-	struct layer_gradients *gradients;
-	uint32_t step;
-};
-
 /* Each answers the layer of the step and notes why and what its results are the gradients of, or LAYER_NONE. */
 
-static uint32_t by_parameter(const struct going_back *back)
+static uint32_t by_parameter(struct going_back *back)
 {
 	struct layer_assign *assign = back->assign;
 	const uint32_t step = back->step, p = written_gradient(assign, step);
@@ -185,10 +190,11 @@ static uint32_t by_parameter(const struct going_back *back)
 }
 
 /* The layer of the forward step that the step belongs to, by a rule. */
-static uint32_t partner_layer(const struct going_back *back, uint32_t forward, enum layer_rule rule)
+static uint32_t partner_layer(struct going_back *back, uint32_t forward, enum layer_rule rule)
 {
+	static const struct backward_rule addend = {RULE_BACKWARD_ADDEND, by_addend};
 	struct layer_assign *assign = back->assign;
-	uint32_t addend;
+	uint32_t layer;
 
 	if (forward == GRAPH_NONE || assign->layers[forward] == LAYER_NONE)
 		return LAYER_NONE;
@@ -200,24 +206,22 @@ static uint32_t partner_layer(const struct going_back *back, uint32_t forward, e
 	}
 	/* A gradient of an elementwise step is still the gradient of that step's result, unless it says more;
 	 * so is that of an activation which is part of the step. */
-	addend = rule_is_on(RULE_BACKWARD_ADDEND) ? addend_layer(assign, back->step) : LAYER_NONE;
+	layer = backward_apply(&addend, back);
 	extend_chain(assign, back->gradients, back->step, forward);
-	if (addend != LAYER_NONE)
-		layer_by(assign, back->step, LAYER_RULE_ADDEND, GRAPH_NONE, 0);
-	return addend != LAYER_NONE ? addend : assign->layers[forward];
+	return layer != LAYER_NONE ? layer : assign->layers[forward];
 }
 
-static uint32_t by_partner(const struct going_back *back)
+static uint32_t by_partner(struct going_back *back)
 {
 	return partner_layer(back, partner(back->assign, back->step), LAYER_RULE_PARTNER);
 }
 
-static uint32_t by_chain(const struct going_back *back)
+static uint32_t by_chain(struct going_back *back)
 {
 	return partner_layer(back, chained(back->assign, back->gradients, back->step), LAYER_RULE_CHAIN);
 }
 
-static uint32_t by_family(const struct going_back *back)
+static uint32_t by_family(struct going_back *back)
 {
 	if (!is_of_data(flow_of(back->assign, back->step)))
 		return LAYER_NONE;
@@ -225,7 +229,7 @@ static uint32_t by_family(const struct going_back *back)
 }
 
 /* The loss's gradient: made of the last result. */
-static uint32_t by_result(const struct going_back *back)
+static uint32_t by_result(struct going_back *back)
 {
 	struct layer_assign *assign = back->assign;
 	const uint32_t forward = layer_data_producer(assign, back->step);
@@ -239,30 +243,28 @@ static uint32_t by_result(const struct going_back *back)
 	return layer;
 }
 
-static const struct backward_rule {
-	enum rule rule;
-	uint32_t (*find)(const struct going_back *back);
-} backward_rules[] = {
+/* Nothing else tells. */
+static uint32_t by_step_before(struct going_back *back)
+{
+	layer_by(back->assign, back->step, LAYER_RULE_PREVIOUS, GRAPH_NONE, 0);
+	return back->current;
+}
+
+static const struct backward_rule backward_rules[] = {
 	{RULE_BACKWARD_PARAMETER, by_parameter},
 	{RULE_BACKWARD_PARTNER, by_partner},
 	{RULE_BACKWARD_CHAIN, by_chain},
-	{RULE_BACKWARD_UNMATCHED, by_family},
 	{RULE_BACKWARD_LOSS, by_result},
+	{RULE_BACKWARD_UNMATCHED, by_family},
+	{RULE_BACKWARD_PREVIOUS, by_step_before},
 };
 
 uint32_t layer_backward(
 	struct layer_assign *assign, struct layer_gradients *gradients, uint32_t step, uint32_t current)
 {
-	const struct going_back back = {assign, gradients, step};
+	struct going_back back = {assign, gradients, step, current};
 
-	for (size_t i = 0; i < sizeof(backward_rules) / sizeof(*backward_rules); i++) {
-		const uint32_t layer = rule_is_on(backward_rules[i].rule) ? backward_rules[i].find(&back) : LAYER_NONE;
-
-		if (layer != LAYER_NONE)
-			return layer;
-	}
-	layer_by(assign, step, LAYER_RULE_PREVIOUS, GRAPH_NONE, 0);
-	return current;
+	return backward_first(RULE_TABLE(backward_rules), &back);
 }
 
 /* The forward step that made what was sent last to the rank that this message comes from. */

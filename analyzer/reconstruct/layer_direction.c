@@ -6,7 +6,6 @@
  * themselves.
  */
 #include "layer_assign.h"
-#include "rule.h"
 #include "trace/trace.h"
 #include "timeline/constants.h"
 
@@ -73,49 +72,78 @@ static bool follows_backward(const struct layer_assign *assign, uint32_t step, u
 	return false;
 }
 
+/* A step that is looked at for a pass of its own. */
+struct anchoring {
+	struct layer_assign *assign;
+	struct manner *manners; /* by parameter: of the first step that reads it */
+	uint32_t step;
+};
+
+RULE_SEARCH(anchor, bool, false, struct anchoring, context->assign->rule)
+
+static bool anchor_function(struct anchoring *at)
+{
+	const enum pm_kind kind = graph_flow(&at->assign->graph, at->step)->kind;
+	bool forward;
+
+	if (kind != PM_KIND_FORWARD && kind != PM_KIND_BACKWARD)
+		return false;
+	forward = kind == PM_KIND_FORWARD || layer_repeated(at->assign, at->step) != GRAPH_NONE;
+	set_anchor(at->assign, at->step, forward ? LAYER_FORWARD : LAYER_BACKWARD, LAYER_RULE_FUNCTION);
+	return true;
+}
+
+static bool anchor_gradient(struct anchoring *at)
+{
+	if (graph_flow(&at->assign->graph, at->step)->kind != PM_KIND_COMPUTE ||
+		!writes_gradient(at->assign, at->step))
+		return false;
+	set_anchor(at->assign, at->step, LAYER_BACKWARD, LAYER_RULE_GRADIENT);
+	return true;
+}
+
+/* By the first parameter that the step reads: forward as the first step does that reads it. */
+static bool anchor_manner(struct anchoring *at)
+{
+	const struct graph *graph = &at->assign->graph;
+	const struct flow *flow = graph_flow(graph, at->step);
+	const uint64_t transposed = transposition(at->assign, at->step);
+
+	for (uint32_t j = 0; j < flow->access_count && flow->kind == PM_KIND_COMPUTE; j++) {
+		const uint32_t p = flow->accesses[j].mode == FLOW_READ
+					   ? graph_parameter(graph, flow->accesses[j].address)
+					   : GRAPH_NONE;
+		struct manner *manner;
+		bool forward;
+
+		if (p == GRAPH_NONE)
+			continue;
+		manner = &at->manners[p];
+		if (!manner->seen)
+			*manner = (struct manner){true, j, transposed};
+		/* A factor for each element is read forward and backward alike. */
+		forward = manner->access == j && manner->transposed == transposed &&
+			  !(flow->shape == FLOW_SPREAD && follows_backward(at->assign, at->step, NEAR_CALLS));
+		set_anchor(at->assign, at->step, forward ? LAYER_FORWARD : LAYER_BACKWARD, LAYER_RULE_MANNER);
+		return true;
+	}
+	return false;
+}
+
+static const struct anchor_rule anchor_rules[] = {
+	{RULE_PASS_FUNCTION, anchor_function},
+	{RULE_PASS_GRADIENT, anchor_gradient},
+	{RULE_PASS_MANNER, anchor_manner},
+};
+
 static void find_anchors(struct layer_assign *assign)
 {
-	const struct graph *graph = &assign->graph;
-	struct manner *manners = mem_alloc(graph->parameter_count, sizeof(*manners));
+	struct anchoring at = {assign, mem_alloc(assign->graph.parameter_count, sizeof(*at.manners)), 0};
 
-	for (uint32_t i = 0; i < graph->step_count; i++) {
-		const struct flow *flow = graph_flow(graph, i);
-
-		if (graph->steps[i].update)
-			continue;
-		if (rule_is_on(RULE_PASS_FUNCTION) &&
-			(flow->kind == PM_KIND_FORWARD || flow->kind == PM_KIND_BACKWARD)) {
-			bool forward =
-				flow->kind == PM_KIND_FORWARD || layer_repeated(assign, i) != GRAPH_NONE;
-
-			set_anchor(assign, i, forward ? LAYER_FORWARD : LAYER_BACKWARD, LAYER_RULE_FUNCTION);
-			continue;
-		}
-		if (flow->kind != PM_KIND_COMPUTE)
-			continue;
-		if (rule_is_on(RULE_PASS_GRADIENT) && writes_gradient(assign, i)) {
-			set_anchor(assign, i, LAYER_BACKWARD, LAYER_RULE_GRADIENT);
-			continue;
-		}
-		for (uint32_t j = 0; j < flow->access_count && !assign->anchors[i] && rule_is_on(RULE_PASS_MANNER); j++) {
-			uint32_t p = flow->accesses[j].mode == FLOW_READ
-					     ? graph_parameter(graph, flow->accesses[j].address)
-					     : GRAPH_NONE;
-			struct manner *manner;
-			bool forward;
-
-			if (p == GRAPH_NONE)
-				continue;
-			manner = &manners[p];
-			if (!manner->seen)
-				*manner = (struct manner){true, j, transposition(assign, i)};
-			/* A factor for each element is read forward and backward alike. */
-			forward = manner->access == j && manner->transposed == transposition(assign, i) &&
-				  !(flow->shape == FLOW_SPREAD && follows_backward(assign, i, NEAR_CALLS));
-			set_anchor(assign, i, forward ? LAYER_FORWARD : LAYER_BACKWARD, LAYER_RULE_MANNER);
-		}
-	}
-	free(manners);
+	for (; at.step < assign->graph.step_count; at.step++)
+		if (!assign->graph.steps[at.step].update)
+			anchor_first(RULE_TABLE(anchor_rules), &at);
+	free(at.manners);
 }
 
 /* Can it be forward or backward at all, by its kind? */
@@ -132,54 +160,101 @@ static bool is_open(const struct layer_assign *assign, uint32_t step)
 	return kind == PM_KIND_COMPUTE || kind == PM_KIND_LAUNCH;
 }
 
-/* Between the last forward and the first backward anchor: [from, to). */
-static void split_loss(struct layer_assign *assign, uint32_t from, uint32_t to)
+/* The steps [from, to) between two anchors; LAYER_UNKNOWN: the iteration's start, or its end. */
+struct between {
+	struct layer_assign *assign;
+	enum layer_pass before, after;
+	uint32_t from, to;
+};
+
+RULE_SEARCH(between, bool, false, struct between, context->assign->rule)
+
+/* Is a step's result used backward, and not fetched before that pass begins? What is fetched is a result: the
+ * loss, the prediction. */
+static bool is_used_backward(const struct between *gap, uint32_t step)
 {
+	const struct layer_assign *assign = gap->assign;
 	const struct graph *graph = &assign->graph;
+	bool used = false;
 
-	for (uint32_t i = to; i-- > from;) {
-		bool used_backward = false, fetched = false;
+	for (uint32_t i = 0; i < graph->steps[step].user_count; i++) {
+		const uint32_t user = graph->users[graph->steps[step].first_user + i];
+		const struct timeline_operation *operation =
+			&assign->timeline->operations[graph->steps[user].operation];
 
-		if (assign->anchors[i] || !is_open(assign, i))
-			continue;
-		for (uint32_t j = 0; j < graph->steps[i].user_count; j++) {
-			uint32_t user = graph->users[graph->steps[i].first_user + j];
-			const struct timeline_operation *operation =
-				&assign->timeline->operations[graph->steps[user].operation];
-
-			/* Fetched before the backward pass begins, it is a result: the loss, the prediction.
-			 */
-			fetched |= graph_flow(graph, user)->kind == PM_KIND_COPY && user < to &&
-				   timeline_direction(assign->timeline, operation) == PM_DIRECTION_D2H;
-			used_backward |= assign->passes[user] == LAYER_BACKWARD;
-		}
-		/* A kernel of the application's own does not say what it writes: the loss's gradient, most
-		 * likely. */
-		if (graph_flow(graph, i)->kind == PM_KIND_LAUNCH)
-			used_backward = true;
-		assign->passes[i] = used_backward && !fetched ? LAYER_BACKWARD : LAYER_FORWARD;
-		layer_pass_by(assign, i, LAYER_RULE_USED);
+		if (graph_flow(graph, user)->kind == PM_KIND_COPY && user < gap->to &&
+			timeline_direction(assign->timeline, operation) == PM_DIRECTION_D2H)
+			return false;
+		used |= assign->passes[user] == LAYER_BACKWARD;
 	}
+	/* A kernel of the application's own does not say what it writes: the loss's gradient, most likely. */
+	return used || graph_flow(graph, step)->kind == PM_KIND_LAUNCH;
+}
+
+/* Between the last forward and the first backward anchor. */
+static bool split_loss(struct between *gap)
+{
+	if (gap->before != LAYER_FORWARD || gap->after != LAYER_BACKWARD)
+		return false;
+	for (uint32_t i = gap->to; i-- > gap->from;) {
+		if (!is_open(gap->assign, i))
+			continue;
+		gap->assign->passes[i] = is_used_backward(gap, i) ? LAYER_BACKWARD : LAYER_FORWARD;
+		layer_pass_by(gap->assign, i, LAYER_RULE_USED);
+	}
+	return true;
 }
 
 /*
  * After the last anchor, which is backward: products and sums there still make gradients, where no update
  * tells so; what follows them is elementwise, or a kernel of the application's own, and updates.
  */
-static void fill_end(struct layer_assign *assign, uint32_t from)
+static bool fill_end(struct between *gap)
 {
-	const struct graph *graph = &assign->graph;
 	enum layer_pass pass = LAYER_AFTER;
 
-	for (uint32_t i = graph->step_count; i-- > from;) {
-		enum flow_shape shape = graph_flow(graph, i)->shape;
+	if (gap->before != LAYER_BACKWARD || gap->after != LAYER_UNKNOWN)
+		return false;
+	for (uint32_t i = gap->to; i-- > gap->from;) {
+		const enum flow_shape shape = graph_flow(&gap->assign->graph, i)->shape;
 
-		if (!is_open(assign, i))
+		if (!is_open(gap->assign, i))
 			continue;
 		if (shape == FLOW_PRODUCT || shape == FLOW_REDUCE)
 			pass = LAYER_BACKWARD;
-		assign->passes[i] = pass;
-		layer_pass_by(assign, i, LAYER_RULE_AFTER_GRADIENTS);
+		gap->assign->passes[i] = pass;
+		layer_pass_by(gap->assign, i, LAYER_RULE_AFTER_GRADIENTS);
+	}
+	return true;
+}
+
+static bool fill_between(struct between *gap)
+{
+	for (uint32_t i = gap->from; i < gap->to; i++)
+		if (is_open(gap->assign, i)) {
+			gap->assign->passes[i] = gap->before == LAYER_UNKNOWN ? gap->after : gap->before;
+			layer_pass_by(gap->assign, i, LAYER_RULE_BETWEEN);
+		}
+	return true;
+}
+
+static const struct between_rule between_rules[] = {
+	{RULE_PASS_USED, split_loss},
+	{RULE_PASS_END, fill_end},
+	{RULE_PASS_BETWEEN, fill_between},
+};
+
+static void fill_gaps(struct layer_assign *assign)
+{
+	struct between gap = {.assign = assign};
+
+	for (gap.to = 0; gap.to <= assign->graph.step_count; gap.to++) {
+		if (gap.to < assign->graph.step_count && !assign->anchors[gap.to])
+			continue;
+		gap.after = gap.to < assign->graph.step_count ? assign->passes[gap.to] : LAYER_UNKNOWN;
+		between_first(RULE_TABLE(between_rules), &gap);
+		gap.before = gap.after;
+		gap.from = gap.to + 1;
 	}
 }
 
@@ -197,6 +272,8 @@ static bool is_transposed(const struct layer_assign *assign, uint32_t step, enum
 		       python == TRACE_PYTHON_NONE);
 }
 
+RULE_SEARCH(pass, bool, false, struct layer_assign, context->rule)
+
 /* All of it, where threads tell; else false. */
 static bool pass_by_threads(struct layer_assign *assign)
 {
@@ -211,39 +288,13 @@ static bool pass_by_threads(struct layer_assign *assign)
 	return told;
 }
 
+static const struct pass_rule pass_rules[] = {
+	{RULE_PASS_THREADS, pass_by_threads},
+};
+
 void layer_passes(struct layer_assign *assign)
 {
-	const struct graph *graph = &assign->graph;
-	enum layer_pass before = LAYER_UNKNOWN;
-	uint32_t last = 0; /* after the last anchor */
-
 	find_anchors(assign);
-	if (rule_is_on(RULE_PASS_THREADS) && pass_by_threads(assign))
-		return;
-	for (uint32_t i = 0; i <= graph->step_count; i++) {
-		enum layer_pass here = LAYER_UNKNOWN;
-
-		if (i < graph->step_count) {
-			if (!assign->anchors[i])
-				continue;
-			here = assign->passes[i];
-		}
-		if (before == LAYER_FORWARD && here == LAYER_BACKWARD) {
-			if (rule_is_on(RULE_PASS_USED))
-				split_loss(assign, last, i);
-		} else if (before == LAYER_BACKWARD && here == LAYER_UNKNOWN) {
-			if (rule_is_on(RULE_PASS_END))
-				fill_end(assign, last);
-		} else if (rule_is_on(RULE_PASS_BETWEEN)) {
-			enum layer_pass fill = before == LAYER_UNKNOWN ? here : before;
-
-			for (uint32_t j = last; j < i; j++)
-				if (is_open(assign, j)) {
-					assign->passes[j] = fill;
-					layer_pass_by(assign, j, LAYER_RULE_BETWEEN);
-				}
-		}
-		before = here;
-		last = i + 1;
-	}
+	if (!pass_first(RULE_TABLE(pass_rules), assign))
+		fill_gaps(assign);
 }

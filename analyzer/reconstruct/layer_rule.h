@@ -73,10 +73,12 @@ extern const char *const layer_rule_texts[LAYER_RULE_COUNT];
 
 /* Why a call has its phase and its layer. */
 struct layer_reason {
-	uint64_t address; /* of the parameter that told the layer; 0: none did */
-	uint32_t call;    /* the timeline's call that told it, + 1; 0: none did */
-	uint8_t phase;    /* enum layer_rule */
-	uint8_t layer;    /* enum layer_rule; NONE where the call is of no layer */
+	uint64_t address;      /* of the parameter that told the layer; 0: none did */
+	uint32_t call;         /* the timeline's call that told it, + 1; 0: none did */
+	uint8_t phase;         /* enum layer_rule */
+	uint8_t layer;         /* enum layer_rule; NONE where the call is of no layer */
+	uint8_t phase_decided; /* by which enum rule, + 1; 0: by none, but by what the call is */
+	uint8_t layer_decided;
 };
 
 #endif

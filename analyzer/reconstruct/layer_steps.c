@@ -4,7 +4,6 @@
  * layer_backward.c.
  */
 #include "layer_assign.h"
-#include "rule.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -124,10 +123,20 @@ static bool compares_with_target(const struct layer_assign *assign, uint32_t ste
 	return target;
 }
 
+/* A forward step; current: the layer of the step before it. */
+struct going_forward {
+	struct layer_assign *assign;
+	uint32_t step, current;
+};
+
+RULE_SEARCH(forward, uint32_t, LAYER_NONE, struct going_forward, context->assign->rule)
+
 /* Each answers the layer of a forward step and notes why, or LAYER_NONE. */
 
-static uint32_t by_parameter(struct layer_assign *assign, uint32_t step, uint32_t current)
+static uint32_t by_parameter(struct going_forward *going)
 {
+	struct layer_assign *assign = going->assign;
+	const uint32_t step = going->step;
 	const uint32_t before = layer_data_producer(assign, step);
 	uint64_t parameter;
 	uint32_t layer = layer_owner(assign, step, &parameter);
@@ -138,64 +147,78 @@ static uint32_t by_parameter(struct layer_assign *assign, uint32_t step, uint32_
 	layer_by(assign, step, LAYER_RULE_PARAMETER, GRAPH_NONE, parameter);
 	scales = flow_of(assign, step)->shape == FLOW_SPREAD && layer_multiplies(assign, step);
 	if (layer == LAYER_NONE && !scales && adds_to_result(assign, step))
-		layer = before != GRAPH_NONE ? assign->layers[before] : current;
+		layer = before != GRAPH_NONE ? assign->layers[before] : going->current;
 	if (layer == LAYER_NONE)
 		layer = new_layer(assign, step, scales ? LAYER_IS_SCALE : LAYER_IS_PLAIN);
 	own_parameters(assign, step, layer);
 	return layer;
 }
 
-static uint32_t by_repetition(struct layer_assign *assign, uint32_t step, uint32_t current)
+static uint32_t by_repetition(struct going_forward *going)
 {
+	struct layer_assign *assign = going->assign;
+	const uint32_t step = going->step;
 	const uint32_t again = layer_repeated(assign, step);
 
-	(void)current;
 	if (again == GRAPH_NONE)
 		return LAYER_NONE;
 	layer_by(assign, step, LAYER_RULE_SAME, again, 0);
 	return assign->layers[again];
 }
 
-/* A layer of its own, or that of the step that did the same to another micro-batch. */
-static uint32_t open_layer(struct layer_assign *assign, uint32_t step, enum layer_special special)
+static uint32_t by_earlier(struct going_forward *going)
 {
-	const uint32_t layer = rule_is_on(RULE_FORWARD_EARLIER) ? layer_earlier(assign, step) : LAYER_NONE;
+	const uint32_t layer = layer_earlier(going->assign, going->step);
 
-	layer_by(assign, step, layer != LAYER_NONE ? LAYER_RULE_SAME : LAYER_RULE_OPENS, GRAPH_NONE, 0);
-	return layer != LAYER_NONE ? layer : new_layer(assign, step, special);
+	if (layer != LAYER_NONE)
+		layer_by(going->assign, going->step, LAYER_RULE_SAME, GRAPH_NONE, 0);
+	return layer;
 }
 
-static uint32_t by_special(struct layer_assign *assign, uint32_t step, uint32_t current)
+/* A layer of its own, or that of the step that did the same to another micro-batch. */
+static uint32_t open_layer(struct going_forward *going, enum layer_special special)
 {
+	static const struct forward_rule earlier = {RULE_FORWARD_EARLIER, by_earlier};
+	const uint32_t layer = forward_apply(&earlier, going);
+
+	if (layer != LAYER_NONE)
+		return layer;
+	layer_by(going->assign, going->step, LAYER_RULE_OPENS, GRAPH_NONE, 0);
+	return new_layer(going->assign, going->step, special);
+}
+
+static uint32_t by_special(struct going_forward *going)
+{
+	struct layer_assign *assign = going->assign;
+	const uint32_t step = going->step;
 	uint32_t layer;
 	const enum layer_special special = layer_special(assign, step, &layer);
 
-	(void)current;
 	if (layer == LAYER_NONE)
-		return special ? open_layer(assign, step, special) : LAYER_NONE;
+		return special ? open_layer(going, special) : LAYER_NONE;
 	layer_by(assign, step, LAYER_RULE_OPENS, GRAPH_NONE, 0);
 	return layer;
 }
 
-static uint32_t by_kind(struct layer_assign *assign, uint32_t step, uint32_t current)
+static uint32_t by_kind(struct going_forward *going)
 {
-	(void)current;
-	return layer_kind(assign, step) ? open_layer(assign, step, LAYER_IS_PLAIN) : LAYER_NONE;
+	return layer_kind(going->assign, going->step) ? open_layer(going, LAYER_IS_PLAIN) : LAYER_NONE;
 }
 
-static uint32_t by_target(struct layer_assign *assign, uint32_t step, uint32_t current)
+static uint32_t by_target(struct going_forward *going)
 {
-	(void)current;
-	return compares_with_target(assign, step) ? open_layer(assign, step, LAYER_IS_LOSS) : LAYER_NONE;
+	return compares_with_target(going->assign, going->step) ? open_layer(going, LAYER_IS_LOSS)
+								: LAYER_NONE;
 }
 
 /* Elementwise work and the like: with what it works on; after a junction, with the later branch. */
-static uint32_t by_source(struct layer_assign *assign, uint32_t step, uint32_t current)
+static uint32_t by_source(struct going_forward *going)
 {
+	struct layer_assign *assign = going->assign;
+	const uint32_t step = going->step;
 	const uint32_t before = layer_data_producer(assign, step);
 	uint32_t layer = before != GRAPH_NONE ? assign->layers[before] : LAYER_NONE;
 
-	(void)current;
 	layer_by(assign, step, LAYER_RULE_SOURCE, before, 0);
 	for (uint32_t i = 0; i < assign->graph.steps[step].edge_count; i++) {
 		const uint32_t other = assign->graph.edges[assign->graph.steps[step].first_edge + i].step;
@@ -209,32 +232,22 @@ static uint32_t by_source(struct layer_assign *assign, uint32_t step, uint32_t c
 	return layer;
 }
 
-static const struct step_rule {
-	enum rule rule;
-	uint32_t (*find)(struct layer_assign *assign, uint32_t step, uint32_t current);
-} forward_rules[] = {
+/* Nothing else tells. */
+static uint32_t by_step_before(struct going_forward *going)
+{
+	layer_by(going->assign, going->step, LAYER_RULE_PREVIOUS, GRAPH_NONE, 0);
+	return going->current;
+}
+
+static const struct forward_rule forward_rules[] = {
 	{RULE_FORWARD_PARAMETER, by_parameter},
 	{RULE_FORWARD_REPEATED, by_repetition},
 	{RULE_FORWARD_SPECIAL, by_special},
 	{RULE_FORWARD_KIND, by_kind},
 	{RULE_FORWARD_TARGET, by_target},
 	{RULE_FORWARD_SOURCE, by_source},
+	{RULE_FORWARD_PREVIOUS, by_step_before},
 };
-
-/* `current`: the layer of the step before it. */
-static uint32_t forward_layer(struct layer_assign *assign, uint32_t step, uint32_t current)
-{
-	for (size_t i = 0; i < sizeof(forward_rules) / sizeof(*forward_rules); i++) {
-		const uint32_t layer = rule_is_on(forward_rules[i].rule)
-					       ? forward_rules[i].find(assign, step, current)
-					       : LAYER_NONE;
-
-		if (layer != LAYER_NONE)
-			return layer;
-	}
-	layer_by(assign, step, LAYER_RULE_PREVIOUS, GRAPH_NONE, 0);
-	return current;
-}
 
 /* The program's module at what tells a step's layer: the parameter that decided, or the library's call that
  * reads it; else, of a launch, the first address that was seen in a module. NULL: none is known. */
@@ -286,6 +299,25 @@ static void place_by_module(struct layer_assign *assign)
 	}
 }
 
+/* What prepares the input, before any layer, is the first layer's. */
+static void place_leading(struct layer_assign *assign)
+{
+	for (uint32_t i = 0; i < assign->graph.step_count && assign->list->count > 0; i++)
+		if (assign->layers[i] == LAYER_NONE &&
+			(assign->passes[i] == LAYER_FORWARD || assign->passes[i] == LAYER_BACKWARD)) {
+			assign->layers[i] = 0;
+			layer_by(assign, i, LAYER_RULE_FIRST, GRAPH_NONE, 0);
+		}
+}
+
+RULE_SEQUENCE(order, struct layer_assign, context->rule)
+
+/* Of what the steps themselves have not told. */
+static const struct order_rule order_rules[] = {
+	{RULE_FORWARD_MODULE, place_by_module},
+	{RULE_FORWARD_FIRST, place_leading},
+};
+
 static void count_parameters(struct layer_assign *assign)
 {
 	for (uint32_t p = 0; p < assign->graph.parameter_count; p++) {
@@ -306,7 +338,9 @@ void layer_steps(struct layer_assign *assign)
 	for (uint32_t i = 0; i < graph->step_count; i++) {
 		assign->layers[i] = LAYER_NONE;
 		if (assign->passes[i] == LAYER_FORWARD) {
-			assign->layers[i] = forward_layer(assign, i, current);
+			struct going_forward going = {assign, i, current};
+
+			assign->layers[i] = forward_first(RULE_TABLE(forward_rules), &going);
 			if (assign->layers[i] != LAYER_NONE)
 				layer_add_activation(assign, assign->layers[i], i);
 		} else if (assign->passes[i] == LAYER_BACKWARD) {
@@ -318,15 +352,7 @@ void layer_steps(struct layer_assign *assign)
 		if (assign->layers[i] != LAYER_NONE)
 			current = assign->layers[i];
 	}
-	if (rule_is_on(RULE_FORWARD_MODULE))
-		place_by_module(assign);
-	/* What prepares the input, before any layer, is the first layer's. */
-	for (uint32_t i = 0; i < graph->step_count && assign->list->count > 0; i++)
-		if (assign->layers[i] == LAYER_NONE &&
-			(assign->passes[i] == LAYER_FORWARD || assign->passes[i] == LAYER_BACKWARD)) {
-			assign->layers[i] = 0;
-			layer_by(assign, i, LAYER_RULE_FIRST, GRAPH_NONE, 0);
-		}
+	order_each(RULE_TABLE(order_rules), assign);
 	count_parameters(assign);
 	free(gradients.matched);
 	free(gradients.items);
