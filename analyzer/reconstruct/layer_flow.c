@@ -4,7 +4,6 @@
  * a library's computation.
  */
 #include "layer_flow.h"
-#include "rule.h"
 #include "timeline/constants.h"
 
 #include <stdlib.h>
@@ -335,39 +334,86 @@ void flow_touch_blocks(struct flow_work *work)
 	work->touch_room = room;
 }
 
-/* Parameters beside those at the starts of copies, or in their place, where none of these is updated. */
-static void mark_others(struct flow_work *work)
-{
-	if (work->parameter_count < PARAMETERS_LEAST && rule_is_on(RULE_COPIED_INSIDE))
-		work->parameter_count += flow_mark_copied(work, true);
-	if (rule_is_on(RULE_UPDATED_ROWS) && !are_updated(work)) {
-		bool *rows = find_rows(work);
+RULE_SEARCH(parameter, bool, false, struct flow_work, context->assign->rule)
 
-		work->parameter_count = mark_updated(work, rows);
-		free(rows);
-	}
+/* Each marks parameters; true: no other rule is needed. */
+
+static bool by_shards(struct flow_work *work)
+{
+	if (work->shard_count == 0)
+		return false;
+	work->parameter_count = mark_shards(work);
+	return true;
+}
+
+static bool by_copies(struct flow_work *work)
+{
+	work->parameter_count = flow_mark_copied(work, false);
+	return false;
+}
+
+static bool by_copies_inside(struct flow_work *work)
+{
+	if (work->parameter_count < PARAMETERS_LEAST)
+		work->parameter_count += flow_mark_copied(work, true);
+	return false;
+}
+
+/* In place of what was copied, of which nothing is updated. */
+static bool by_updates(struct flow_work *work)
+{
+	bool *rows;
+
+	if (are_updated(work))
+		return false;
+	rows = find_rows(work);
+	work->parameter_count = mark_updated(work, rows);
+	free(rows);
+	return true;
+}
+
+static const struct parameter_rule parameter_rules[] = {
+	{RULE_SHARDS, by_shards},
+	{RULE_COPIED, by_copies},
+	{RULE_OVERWRITTEN, replace_overwritten},
+	{RULE_COPIED_INSIDE, by_copies_inside},
+	{RULE_UPDATED_ROWS, by_updates},
+};
+
+/* The rest of the block that most weights are gathered to. */
+static bool by_gathered_block(struct flow_work *work)
+{
+	work->gathered = mark_gathered(work, work->parameter_count);
+	work->parameter_count += work->gathered;
+	return work->gathered > 0;
+}
+
+/* What libraries read alone may be parts of activations: weights are believed where there is an update of
+ * them. */
+static bool by_weights(struct flow_work *work)
+{
+	static const struct parameter_rule block = {RULE_GATHERED_BLOCK, by_gathered_block};
+	uint32_t weights;
+
+	if (work->shard_count || !flow_find_named_update(work))
+		return false;
+	weights = mark_weights(work);
+	if (weights == 0)
+		return false;
+	work->parameter_count = weights;
+	parameter_apply(&block, work);
+	if (!are_arguments_of_updates(work))
+		work->assign->list->doubt = LAYER_WEIGHTS_ALONE;
+	return true;
 }
 
 bool flow_parameters(struct flow_work *work, const struct iteration_list *iterations)
 {
-	uint32_t weights;
+	static const struct parameter_rule weights = {RULE_READ_WEIGHTS, by_weights};
 
 	flow_note_set_up(work, iterations);
-	if (work->shard_count) {
-		work->parameter_count = mark_shards(work);
-	} else {
-		work->parameter_count = rule_is_on(RULE_COPIED) ? flow_mark_copied(work, false) : 0;
-		if (!rule_is_on(RULE_OVERWRITTEN) || !replace_overwritten(work))
-			mark_others(work);
-	}
+	parameter_first(RULE_TABLE(parameter_rules), work);
 	work->assign->list->updates = flow_count_updates(work);
-	/* what libraries read alone may be parts of activations: weights are believed where there is an
-	 * update of them */
-	if (!work->shard_count && rule_is_on(RULE_READ_WEIGHTS) && flow_find_named_update(work) && (weights = mark_weights(work)) > 0) {
-		work->gathered = rule_is_on(RULE_GATHERED_BLOCK) ? mark_gathered(work, weights) : 0;
-		work->parameter_count = weights + work->gathered;
-		if (!are_arguments_of_updates(work))
-			work->assign->list->doubt = LAYER_WEIGHTS_ALONE;
-	}
+	parameter_apply(&weights, work);
 	return work->parameter_count > 0;
 }

@@ -58,6 +58,7 @@ static inline bool flow_is_sized(const struct flow_place *place)
 /* Once through the model and back: batches that make one step together have a pass each. */
 struct flow_pass {
 	uint32_t begin, turn, end; /* steps: forward [begin, turn), backward [turn, end) */
+	enum rule rule;            /* by which it turns */
 };
 
 /*
@@ -69,6 +70,7 @@ struct flow_part {
 	uint32_t turn;                            /* gradients are touched after this step */
 	uint32_t first_pass, pass_count;
 	bool may_lack_passes; /* then it is none */
+	enum rule rule;       /* by which the update is found */
 };
 
 /* Where a parameter was gathered to. */
@@ -311,6 +313,7 @@ uint32_t flow_place_turn(const struct flow_work *work, const struct flow_turns *
 struct flow_turns {
 	uint32_t first, end;
 	uint32_t low, high;
+	enum rule rule; /* by which it turns there */
 };
 
 /*

@@ -7,7 +7,6 @@
  * result: the mirror of the forward rule.
  */
 #include "layer_flow_assign.h"
-#include "rule.h"
 #include "timeline/constants.h"
 
 #include <stdlib.h>
@@ -365,12 +364,9 @@ static void place_backward_loss(struct flow_assigning *a)
 
 /* ---- the rules, in the order in which steps are offered to them ---- */
 
-struct flow_rule {
-	enum rule rule;
-	void (*place)(struct flow_assigning *a);
-};
+RULE_SEQUENCE(touch, struct flow_assigning, context->work->assign->rule)
 
-static const struct flow_rule forward_rules[] = {
+static const struct touch_rule forward_rules[] = {
 	{RULE_TOUCH_PARAMETER, place_read},
 	{RULE_TOUCH_BIAS, join_biases},
 	{RULE_TOUCH_SOURCE, place_sources},
@@ -380,7 +376,7 @@ static const struct flow_rule forward_rules[] = {
 	{RULE_TOUCH_LOSS, place_forward_loss},
 };
 
-static const struct flow_rule backward_rules[] = {
+static const struct touch_rule backward_rules[] = {
 	{RULE_TOUCH_PARAMETER, place_read_again},
 	{RULE_TOUCH_SIBLING, place_siblings},
 	{RULE_TOUCH_GRADIENT, place_gradients},
@@ -393,15 +389,8 @@ static const struct flow_rule backward_rules[] = {
 	{RULE_TOUCH_LOSS, place_backward_loss},
 };
 
-static void apply(struct flow_assigning *a, const struct flow_rule *rules, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (rule_is_on(rules[i].rule))
-			rules[i].place(a);
-}
-
 void flow_place_pass(struct flow_assigning *a)
 {
-	apply(a, forward_rules, sizeof(forward_rules) / sizeof(*forward_rules));
-	apply(a, backward_rules, sizeof(backward_rules) / sizeof(*backward_rules));
+	touch_each(RULE_TABLE(forward_rules), a);
+	touch_each(RULE_TABLE(backward_rules), a);
 }

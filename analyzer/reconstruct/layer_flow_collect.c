@@ -2,7 +2,6 @@
  * The steps of an iteration, what each touches, and the addresses of it all.
  */
 #include "layer_flow.h"
-#include "rule.h"
 
 #include <stdlib.h>
 
@@ -177,8 +176,7 @@ bool flow_collect(struct flow_work *work, const struct iteration_list *iteration
 	}
 	flow_samples_free(samples);
 	find_persistent(work, iterations);
-	if (rule_is_on(RULE_SHARDS))
-		flow_gather(work);
+	flow_gather(work);
 	return true;
 }
 

@@ -3,7 +3,6 @@
  * same for all of them.
  */
 #include "layer_flow.h"
-#include "rule.h"
 
 #include <stdlib.h>
 
@@ -160,30 +159,29 @@ static bool *with_gradients(const struct flow_work *work)
 	return with;
 }
 
-/* Of parameters in one block the update touches the first alone: gradients lie in a block of their own, in
- * the same order. */
-static void pair_blocks(struct flow_work *work, const struct before *before)
+struct pairing {
+	struct flow_work *work;
+	struct before before;
+	uint32_t *of_parameter, *of_state, *state_of; /* by place: what stands beside it in the update */
+};
+
+RULE_SEQUENCE(gradient, struct pairing, context->work->assign->rule)
+
+/* Unless either has another. */
+static void set_gradient(
+	const struct pairing *pairing, uint32_t parameter, uint32_t gradient, const bool *with)
 {
-	bool *with = with_gradients(work);
-	uint32_t one = 0;
-	uint64_t distance;
+	if (gradient != FLOW_NOWHERE && !with[parameter] &&
+		pairing->work->places[gradient].gradient_of == FLOW_NOWHERE)
+		pairing->work->places[gradient].gradient_of = parameter;
+}
 
-	while (one < work->place_count && work->places[one].gradient_of == FLOW_NOWHERE)
-		one++;
-	if (one < work->place_count) {
-		distance = work->places[one].address - work->places[work->places[one].gradient_of].address;
-		for (uint32_t q = 0; q < work->place_count; q++) {
-			struct flow_place *other =
-				work->places[q].parameter && !with[q]
-					? flow_place_at(work, work->places[q].address + distance)
-					: NULL;
+static void pair_beside(struct pairing *pairing)
+{
+	bool *with = with_gradients(pairing->work);
 
-			if (other && !other->parameter && !other->input &&
-				other->gradient_of == FLOW_NOWHERE &&
-				before->last[other - work->places] > before->turn)
-				other->gradient_of = q;
-		}
-	}
+	for (uint32_t p = 0; p < pairing->work->place_count; p++)
+		set_gradient(pairing, p, pairing->of_parameter[p], with);
 	free(with);
 }
 
@@ -191,29 +189,64 @@ static void pair_blocks(struct flow_work *work, const struct before *before)
  * Where no step of the update has parameters and gradients, both are beside state: a mean is made of
  * gradients, and parameters are changed by it.
  */
+static void pair_states(struct pairing *pairing)
+{
+	bool *with = with_gradients(pairing->work);
+
+	for (uint32_t p = 0; p < pairing->work->place_count; p++)
+		if (pairing->of_parameter[p] == FLOW_NOWHERE && pairing->state_of[p] != FLOW_NOWHERE)
+			set_gradient(pairing, p, pairing->of_state[pairing->state_of[p]], with);
+	free(with);
+}
+
+/* Of parameters in one block the update touches the first alone: gradients lie in a block of their own, in
+ * the same order. */
+static void pair_blocks(struct pairing *pairing)
+{
+	struct flow_work *work = pairing->work;
+	bool *with;
+	uint32_t one = 0;
+	uint64_t distance;
+
+	while (one < work->place_count && work->places[one].gradient_of == FLOW_NOWHERE)
+		one++;
+	if (one == work->place_count || work->update_end - work->update_begin >= work->parameter_count)
+		return;
+	with = with_gradients(work);
+	distance = work->places[one].address - work->places[work->places[one].gradient_of].address;
+	for (uint32_t q = 0; q < work->place_count; q++) {
+		struct flow_place *other = work->places[q].parameter && !with[q]
+						   ? flow_place_at(work, work->places[q].address + distance)
+						   : NULL;
+
+		if (other && !other->parameter && !other->input && other->gradient_of == FLOW_NOWHERE &&
+			pairing->before.last[other - work->places] > pairing->before.turn)
+			other->gradient_of = q;
+	}
+	free(with);
+}
+
+static const struct gradient_rule gradient_rules[] = {
+	{RULE_GRADIENT_BESIDE, pair_beside},
+	{RULE_GRADIENT_STATE, pair_states},
+	{RULE_GRADIENT_BLOCKS, pair_blocks},
+};
+
 void flow_gradients(struct flow_work *work, uint32_t turn)
 {
-	const struct before before = {flow_last_touches(work, work->begin, work->update_begin), turn};
-	uint32_t *of_parameter = pair_all(work, IS_PARAMETER, IS_GRADIENT, &before);
-	uint32_t *of_state = pair_all(work, IS_STATE, IS_GRADIENT, &before);
-	uint32_t *state_of = pair_all(work, IS_PARAMETER, IS_STATE, &before);
+	struct pairing pairing = {
+		.work = work, .before = {flow_last_touches(work, work->begin, work->update_begin), turn}};
 
+	pairing.of_parameter = pair_all(work, IS_PARAMETER, IS_GRADIENT, &pairing.before);
+	pairing.of_state = pair_all(work, IS_STATE, IS_GRADIENT, &pairing.before);
+	pairing.state_of = pair_all(work, IS_PARAMETER, IS_STATE, &pairing.before);
 	for (uint32_t p = 0; p < work->place_count; p++)
 		work->places[p].gradient_of = FLOW_NOWHERE;
-	for (uint32_t p = 0; p < work->place_count; p++) {
-		uint32_t gradient = rule_is_on(RULE_GRADIENT_BESIDE) ? of_parameter[p] : FLOW_NOWHERE;
-
-		if (gradient == FLOW_NOWHERE && state_of[p] != FLOW_NOWHERE && rule_is_on(RULE_GRADIENT_STATE))
-			gradient = of_state[state_of[p]];
-		if (gradient != FLOW_NOWHERE && work->places[gradient].gradient_of == FLOW_NOWHERE)
-			work->places[gradient].gradient_of = p;
-	}
-	if (work->update_end - work->update_begin < work->parameter_count && rule_is_on(RULE_GRADIENT_BLOCKS))
-		pair_blocks(work, &before);
-	free(before.last);
-	free(of_parameter);
-	free(of_state);
-	free(state_of);
+	gradient_each(RULE_TABLE(gradient_rules), &pairing);
+	free(pairing.before.last);
+	free(pairing.of_parameter);
+	free(pairing.of_state);
+	free(pairing.state_of);
 }
 
 /* May a step be of an update: a launch, or a set or copy for one? */

@@ -1,6 +1,10 @@
 /* Steps before the update that are of no pass. */
 #include "layer_flow.h"
-#include "rule.h"
+
+struct leaving {
+	const struct flow_work *work;
+	const bool *fixed; /* by step: its layer is known by a parameter */
+};
 
 /* Does a step touch what another sends or receives? */
 static bool meets_exchange(const struct flow_work *work, uint32_t step, uint32_t exchange)
@@ -19,12 +23,15 @@ static bool meets_exchange(const struct flow_work *work, uint32_t step, uint32_t
  * What is exchanged before anything is computed with parameters is no result of the model: buffers that all
  * ranks are to have alike. Packing and unpacking them is of no pass.
  */
-static void leave_out_exchanges(const struct flow_work *work, const bool *fixed)
+static void leave_out_exchanges(const struct leaving *leaving)
 {
+	const struct flow_work *work = leaving->work;
 	struct layer_assign *assign = work->assign;
 	uint32_t first = 0;
 
-	while (first < work->passes[0].turn && !(work->steps[first].computes && fixed[first]))
+	if (work->begin > 0) /* an update was before it */
+		return;
+	while (first < work->passes[0].turn && !(work->steps[first].computes && leaving->fixed[first]))
 		first++;
 	for (uint32_t exchange = 0; exchange < first; exchange++)
 		for (uint32_t i = 0; i < first && graph_flow(&assign->graph, exchange)->kind == PM_KIND_COMM;
@@ -79,8 +86,9 @@ static bool clears(const struct flow_work *work, uint32_t step, enum where where
 }
 
 /* What clears gradients is of no pass. */
-static void leave_out_clears(const struct flow_work *work)
+static void leave_out_clears(const struct leaving *leaving)
 {
+	const struct flow_work *work = leaving->work;
 	struct layer_assign *assign = work->assign;
 	enum where where = BEFORE_FORWARD;
 
@@ -93,10 +101,14 @@ static void leave_out_clears(const struct flow_work *work)
 	}
 }
 
+RULE_SEQUENCE(outside, const struct leaving, context->work->assign->rule)
+
+static const struct outside_rule outside_rules[] = {
+	{RULE_OUTSIDE_EXCHANGES, leave_out_exchanges},
+	{RULE_OUTSIDE_CLEARS, leave_out_clears},
+};
+
 void flow_leave_out(const struct flow_work *work, const bool *fixed)
 {
-	if (work->begin == 0 && rule_is_on(RULE_OUTSIDE_EXCHANGES))
-		leave_out_exchanges(work, fixed);
-	if (rule_is_on(RULE_OUTSIDE_CLEARS))
-		leave_out_clears(work);
+	outside_each(RULE_TABLE(outside_rules), &(struct leaving){work, fixed});
 }

@@ -3,7 +3,6 @@
  * the optimizer goes through the model more than once (SAM, LBFGS).
  */
 #include "layer_flow.h"
-#include "rule.h"
 #include "sequence.h"
 #include "timeline/constants.h"
 
@@ -48,6 +47,8 @@ static bool is_called_for_update(const struct flow_work *work, uint32_t step)
 	return false;
 }
 
+RULE_SEQUENCE(update, struct flow_work, context->assign->rule)
+
 /*
  * Updates begin with what the functions do before that they are called in: norms of gradients. Of work that
  * is alike the first function that does it is known, which may be another update's, or here and there the
@@ -84,6 +85,10 @@ static void add_last(struct flow_work *work)
 		.may_lack_passes = true};
 }
 
+/* Before parameters are known, and when they are. */
+static const struct update_rule early_rules[] = {{RULE_UPDATES_CALLER, grow_by_functions}};
+static const struct update_rule late_rules[] = {{RULE_UPDATES_LAST_PASSES, add_last}};
+
 /* An update in each stretch without computations of the model that has one. False: there are no two. */
 static bool find_several(struct flow_work *work)
 {
@@ -105,11 +110,9 @@ static bool find_several(struct flow_work *work)
 	}
 	if (work->part_count < 2)
 		return false;
-	if (rule_is_on(RULE_UPDATES_CALLER))
-		grow_by_functions(work);
+	update_each(RULE_TABLE(early_rules), work);
 	keep_updated(work);
-	if (rule_is_on(RULE_UPDATES_LAST_PASSES))
-		add_last(work);
+	update_each(RULE_TABLE(late_rules), work);
 	return true;
 }
 
@@ -123,44 +126,76 @@ static bool find_one(struct flow_work *work)
 	return true;
 }
 
-static bool find_with(struct flow_work *work, bool (*find_updates)(struct flow_work *))
+/* The work on updates, and what it began with: each way to find them begins anew. */
+struct searching {
+	struct flow_work *work;
+	struct flow_place *places;
+	uint32_t parameter_count;
+};
+
+RULE_SEARCH(way, bool, false, struct searching, context->work->assign->rule)
+
+static void begin_anew(struct searching *searching)
 {
+	struct flow_work *work = searching->work;
+
+	flow_forget_updates(work);
+	memcpy(work->places, searching->places, work->place_count * sizeof(*work->places));
+	work->parameter_count = searching->parameter_count;
 	work->part_count = 0;
-	if (!find_updates(work))
-		return false;
-	if (rule_is_on(RULE_BLOCK_TOUCHES))
-		flow_touch_blocks(work);
-	flow_hide_updates(work);
-	return work->parameter_count > 0 && flow_turn(work);
 }
 
-struct update_rule {
-	enum rule rule;
-	bool (*find)(struct flow_work *work);
+/* Passes for the updates that are found. */
+static bool find_passes(struct flow_work *work)
+{
+	static const struct update_rule blocks[] = {{RULE_BLOCK_TOUCHES, flow_touch_blocks}};
+
+	update_each(RULE_TABLE(blocks), work);
+	flow_hide_updates(work);
+	if (work->parameter_count == 0 || !flow_turn(work))
+		return false;
+	for (size_t k = 0; k < work->part_count; k++)
+		work->parts[k].rule = work->assign->rule;
+	return true;
+}
+
+static bool search_several(struct searching *searching)
+{
+	begin_anew(searching);
+	return find_several(searching->work) && find_passes(searching->work);
+}
+
+static bool search_spread(struct searching *searching)
+{
+	begin_anew(searching);
+	return flow_find_spread(searching->work) && find_passes(searching->work);
+}
+
+static bool search_one(struct searching *searching)
+{
+	begin_anew(searching);
+	return find_one(searching->work) && find_passes(searching->work);
+}
+
+/* Where these apply it is clear that an iteration has several updates. */
+static const struct way_rule ways_to_several[] = {
+	{RULE_UPDATES_SEVERAL, search_several},
+	{RULE_UPDATES_SPREAD, search_spread},
 };
+static const struct way_rule way_to_one = {RULE_UPDATES_ONE, search_one};
 
 bool flow_find_passes(struct flow_work *work)
 {
-	static const struct update_rule rules[] = {
-		{RULE_UPDATES_SEVERAL, find_several},
-		{RULE_UPDATES_SPREAD, flow_find_spread},
-		{RULE_UPDATES_ONE, find_one},
-	};
-	struct flow_place *places = mem_alloc(work->place_count, sizeof(*places));
-	const uint32_t parameter_count = work->parameter_count;
-	bool found = false;
+	struct searching searching = {
+		work, mem_alloc(work->place_count, sizeof(*work->places)), work->parameter_count};
+	bool found;
 
-	memcpy(places, work->places, work->place_count * sizeof(*places));
-	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules) && !found; i++) {
-		if (!rule_is_on(rules[i].rule))
-			continue;
-		flow_forget_updates(work);
-		memcpy(work->places, places, work->place_count * sizeof(*places));
-		work->parameter_count = parameter_count;
-		found = find_with(work, rules[i].find);
-		if (found && rules[i].rule != RULE_UPDATES_ONE)
-			work->assign->list->updates = 1; /* that there are more puts nothing in doubt */
-	}
-	free(places);
+	memcpy(searching.places, work->places, work->place_count * sizeof(*work->places));
+	found = way_first(RULE_TABLE(ways_to_several), &searching);
+	if (found)
+		work->assign->list->updates = 1; /* that there are more puts nothing in doubt */
+	else
+		found = way_apply(&way_to_one, &searching);
+	free(searching.places);
 	return found;
 }

@@ -3,7 +3,6 @@
  * layers, and what they become in the assignment.
  */
 #include "layer_flow_assign.h"
-#include "rule.h"
 
 #include <stdlib.h>
 
@@ -85,25 +84,30 @@ static void hand_over_parameters(struct flow_assigning *a)
 	}
 }
 
-/* The phase of a step of a part, and by which rule. */
+/* What has decided the pass of a step. */
+struct decided {
+	enum layer_rule by;
+	enum rule rule;
+};
+
+/* The phase of a step of a part. */
 static enum layer_pass pass_of(
-	const struct flow_work *work, const struct flow_part *part, uint32_t step, enum layer_rule *rule)
+	const struct flow_work *work, const struct flow_part *part, uint32_t step, struct decided *decided)
 {
 	const struct flow_pass *pass = &work->passes[part->first_pass];
 
-	*rule = step < part->update_begin ? LAYER_RULE_TURN
-		: step < part->update_end ? LAYER_RULE_WINDOW
-					  : LAYER_RULE_AFTER_GRADIENTS;
-	if (work->steps[step].updates)
-		*rule = LAYER_RULE_WINDOW;
-	if (step >= part->update_begin || work->steps[step].updates)
+	if (step >= part->update_begin || work->steps[step].updates) {
+		*decided = (struct decided){
+			step < part->update_end ? LAYER_RULE_WINDOW : LAYER_RULE_AFTER_GRADIENTS, part->rule};
 		return LAYER_AFTER;
+	}
 	if (work->steps[step].evaluates) {
-		*rule = LAYER_RULE_EVALUATION;
+		*decided = (struct decided){LAYER_RULE_EVALUATION, RULE_EVALUATIONS};
 		return LAYER_EVALUATION;
 	}
 	while (step >= pass->end)
 		pass++;
+	*decided = (struct decided){LAYER_RULE_TURN, pass->rule};
 	return step < pass->turn ? LAYER_FORWARD : LAYER_BACKWARD;
 }
 
@@ -114,13 +118,14 @@ static void hand_over_part(struct flow_assigning *a, const struct flow_part *par
 	struct layer_assign *assign = work->assign;
 
 	for (uint32_t i = part->begin; i < end; i++) {
-		enum layer_rule rule;
+		struct decided decided;
 
 		assign->graph.steps[i].update =
 			(i >= part->update_begin && i < part->update_end) || work->steps[i].updates;
 		assign->layers[i] = LAYER_NONE;
-		assign->passes[i] = pass_of(work, part, i, &rule);
-		layer_pass_by(assign, i, rule);
+		assign->passes[i] = pass_of(work, part, i, &decided);
+		assign->rule = decided.rule;
+		layer_pass_by(assign, i, decided.by);
 		if (!work->steps[i].computes && !work->steps[i].launch && assign->passes[i] != LAYER_AFTER &&
 			graph_flow(&assign->graph, i)->kind != PM_KIND_COPY &&
 			graph_flow(&assign->graph, i)->kind != PM_KIND_SET)
@@ -139,6 +144,12 @@ static void select_again(struct flow_work *work, const struct flow_part *part)
 		flow_gradients(work, part->turn);
 }
 
+RULE_SEQUENCE(groups, struct flow_work, context->assign->rule)
+RULE_SEQUENCE(units, struct flow_assigning, context->work->assign->rule)
+
+static const struct groups_rule group_rules[] = {{RULE_GROUP_MODULES, flow_join_modules}};
+static const struct units_rule unit_rules[] = {{RULE_TOUCH_UNITS, place_units}};
+
 void flow_assign(struct flow_work *work)
 {
 	struct flow_assigning a = {.work = work,
@@ -149,8 +160,7 @@ void flow_assign(struct flow_work *work)
 
 	for (uint32_t i = 0; i < work->step_count; i++)
 		a.groups[i] = FLOW_NOWHERE;
-	if (rule_is_on(RULE_GROUP_MODULES))
-		flow_join_modules(work);
+	groups_each(RULE_TABLE(group_rules), work);
 	for (size_t n = 0; n < work->part_count; n++) {
 		const struct flow_part *part = &work->parts[n];
 
@@ -160,8 +170,7 @@ void flow_assign(struct flow_work *work)
 			flow_place_pass(&a);
 		}
 	}
-	if (rule_is_on(RULE_TOUCH_UNITS))
-		place_units(&a);
+	units_each(RULE_TABLE(unit_rules), &a);
 	number_layers(&a);
 	hand_over_parameters(&a);
 	for (size_t n = 0; n < work->part_count; n++) {

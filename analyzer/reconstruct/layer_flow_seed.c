@@ -3,7 +3,6 @@
  * filled or received, or by the threads.
  */
 #include "layer_flow.h"
-#include "rule.h"
 #include "timeline/constants.h"
 
 #include <stdlib.h>
@@ -161,89 +160,142 @@ static bool is_common_fill(const struct flow_work *work, uint32_t seed, uint32_t
 	return false;
 }
 
-/* The seed between two steps; of fills that the forward pass has too only one after what compares with the
- * input. */
-static uint32_t find_own_seed(const struct flow_work *work, uint32_t low, uint32_t high)
-{
-	const uint32_t seed = flow_find_seed(work, low, high);
-	const uint32_t compared = find_compared(work, low, high);
-
-	if (seed == FLOW_NOWHERE || compared == FLOW_NOWHERE || compared < seed ||
-		!rule_is_on(RULE_START_COMMON_FILLS) || !is_common_fill(work, seed, low))
-		return seed;
-	return flow_find_seed(work, compared, high);
-}
-
-static uint32_t find_filled_seed(const struct flow_work *work, uint32_t low, uint32_t high)
-{
-	const uint32_t seed = find_own_seed(work, low, high);
-
-	return seed != FLOW_NOWHERE && flow_is_fill(work, seed) ? seed : FLOW_NOWHERE;
-}
-
-static uint32_t find_after_return(const struct flow_work *work, uint32_t low, uint32_t high)
-{
-	const uint32_t returned = find_returned(work, low, high);
-
-	return returned != FLOW_NOWHERE ? behind_results(work, returned + 1, high) : FLOW_NOWHERE;
-}
-
-/* What a backward pass starts with, the surest first, and the first step of it between two; FLOW_NOWHERE: it is not there. */
-static const struct start_rule {
-	enum rule rule;
+/* Where the backward pass is looked for: between two steps; by what it is seen to begin there. */
+struct starting {
+	const struct flow_work *work;
+	uint32_t low, high;
 	enum flow_start start;
-	uint32_t (*find)(const struct flow_work *work, uint32_t low, uint32_t high);
-} start_rules[] = {
-	{RULE_START_THREAD, FLOW_START_HANDED_OVER, flow_find_handed_over},
-	{RULE_START_SEED, FLOW_START_SEED, find_filled_seed},
-	{RULE_START_RECEIVED, FLOW_START_RECEIVED, find_received},
-	{RULE_START_RETURNED, FLOW_START_RETURNED, find_after_return},
 };
 
-static enum flow_start find_start(const struct flow_work *work, uint32_t low, uint32_t high, uint32_t *step)
+RULE_SEARCH(start, uint32_t, FLOW_NOWHERE, struct starting, context->work->assign->rule)
+
+/* Each answers the first step of the backward pass, or FLOW_NOWHERE. */
+
+static uint32_t found(struct starting *at, enum flow_start start, uint32_t step)
 {
-	for (size_t i = 0; i < sizeof(start_rules) / sizeof(*start_rules); i++) {
-		*step = rule_is_on(start_rules[i].rule) ? start_rules[i].find(work, low, high) : FLOW_NOWHERE;
-		if (*step != FLOW_NOWHERE)
-			return start_rules[i].start;
-	}
-	return FLOW_START_UNSEEN;
+	if (step != FLOW_NOWHERE)
+		at->start = start;
+	return step;
 }
+
+/* Where the forward pass has fills like the seed: the step that compares with the input, which seeds are
+ * after. */
+static uint32_t find_common_fills(struct starting *at)
+{
+	const uint32_t seed = flow_find_seed(at->work, at->low, at->high);
+	const uint32_t compared = find_compared(at->work, at->low, at->high);
+
+	return seed != FLOW_NOWHERE && compared != FLOW_NOWHERE && compared >= seed &&
+			       is_common_fill(at->work, seed, at->low)
+		       ? compared
+		       : FLOW_NOWHERE;
+}
+
+static uint32_t find_own_seed(struct starting *at)
+{
+	static const struct start_rule common = {RULE_START_COMMON_FILLS, find_common_fills};
+	const uint32_t compared = start_apply(&common, at);
+
+	return flow_find_seed(at->work, compared != FLOW_NOWHERE ? compared : at->low, at->high);
+}
+
+static uint32_t find_filled_seed(struct starting *at)
+{
+	const uint32_t seed = find_own_seed(at);
+
+	return found(at, FLOW_START_SEED,
+		seed != FLOW_NOWHERE && flow_is_fill(at->work, seed) ? seed : FLOW_NOWHERE);
+}
+
+static uint32_t find_thread(struct starting *at)
+{
+	return found(at, FLOW_START_HANDED_OVER, flow_find_handed_over(at->work, at->low, at->high));
+}
+
+static uint32_t find_message(struct starting *at)
+{
+	return found(at, FLOW_START_RECEIVED, find_received(at->work, at->low, at->high));
+}
+
+static uint32_t find_after_return(struct starting *at)
+{
+	const uint32_t returned = find_returned(at->work, at->low, at->high);
+
+	return found(at, FLOW_START_RETURNED,
+		returned != FLOW_NOWHERE ? behind_results(at->work, returned + 1, at->high) : FLOW_NOWHERE);
+}
+
+static uint32_t find_loss(struct starting *at)
+{
+	return found(at, FLOW_START_COMPARED, find_compared(at->work, at->low, at->high));
+}
+
+/* The loss compares with what was copied from the host: the second kernel that does so is its backward. */
+static uint32_t find_second_loss(struct starting *at)
+{
+	uint32_t first = FLOW_NOWHERE;
+
+	for (uint32_t i = at->low + 1; i < at->high; i++)
+		if (touches_input(at->work, i)) {
+			if (first != FLOW_NOWHERE)
+				return i;
+			first = i + 1;
+		}
+	return first;
+}
+
+/* What a backward pass starts with. */
+static const struct start_rule start_rules[] = {
+	{RULE_START_THREAD, find_thread},
+	{RULE_START_SEED, find_filled_seed},
+	{RULE_START_RECEIVED, find_message},
+	{RULE_START_RETURNED, find_after_return},
+	{RULE_START_COMPARED, find_loss},
+};
 
 enum flow_start flow_starts_back(const struct flow_work *work, uint32_t low, uint32_t high)
 {
-	uint32_t step;
-	const enum flow_start start = find_start(work, low, high, &step);
+	struct starting at = {work, low, high, FLOW_START_UNSEEN};
 
-	if (start != FLOW_START_UNSEEN || !rule_is_on(RULE_START_COMPARED))
-		return start;
-	return find_compared(work, low, high) != FLOW_NOWHERE ? FLOW_START_COMPARED : FLOW_START_UNSEEN;
+	start_first(RULE_TABLE(start_rules), &at);
+	return at.start;
+}
+
+/* Before the first step of (low, high) that makes a gradient. */
+static uint32_t first_gradient(const struct starting *at, uint32_t end)
+{
+	const struct flow_work *work = at->work;
+	uint32_t *last = flow_last_touches(work, work->begin, end), first = at->high;
+
+	for (uint32_t p = 0; p < work->place_count; p++)
+		if (work->places[p].gradient_of != FLOW_NOWHERE && last[p] > at->low + 1 &&
+			last[p] - 1 < first)
+			first = last[p] - 1;
+	free(last);
+	return first;
 }
 
 /*
  * The turning point lies between them: at the seed of the backward pass, or where its gradient comes from
- * another rank, or from the host; else before the first step that makes a gradient too, by the loss, which
- * compares with what was copied from the host: the second kernel that does so is its backward. `end`: of the
- * pass.
+ * another rank, or from the host; else before the first step that makes a gradient too, by the loss. `end`:
+ * of the pass.
  */
 uint32_t flow_place_turn(const struct flow_work *work, const struct flow_turns *turns, uint32_t end)
 {
-	const uint32_t low = turns->low;
-	uint32_t high = turns->high, inputs = 0, *last, turn;
+	static const struct start_rule seen[] = {
+		{RULE_START_THREAD, find_thread},
+		{RULE_START_SEED, find_filled_seed},
+		{RULE_START_RECEIVED, find_message},
+		{RULE_START_RETURNED, find_after_return},
+		{RULE_START_MADE, find_own_seed},
+	};
+	static const struct start_rule compared = {RULE_START_COMPARED, find_second_loss};
+	struct starting at = {work, turns->low, turns->high, FLOW_START_UNSEEN};
+	uint32_t turn = start_first(RULE_TABLE(seen), &at);
 
-	if (find_start(work, low, high, &turn) != FLOW_START_UNSEEN)
-		return turn;
-	turn = rule_is_on(RULE_START_SEED) ? find_own_seed(work, low, high) : FLOW_NOWHERE;
 	if (turn != FLOW_NOWHERE)
 		return turn;
-	last = flow_last_touches(work, work->begin, end);
-	for (uint32_t p = 0; p < work->place_count; p++)
-		if (work->places[p].gradient_of != FLOW_NOWHERE && last[p] > low + 1 && last[p] - 1 < high)
-			high = last[p] - 1;
-	free(last);
-	turn = (low + 1 + high) / 2;
-	for (uint32_t i = low + 1; i < high && rule_is_on(RULE_START_COMPARED); i++)
-		if (touches_input(work, i) && inputs++ < 2)
-			turn = inputs == 2 ? i : i + 1;
-	return behind_results(work, turn, high);
+	at.high = first_gradient(&at, end);
+	turn = start_apply(&compared, &at);
+	return behind_results(work, turn != FLOW_NOWHERE ? turn : (at.low + 1 + at.high) / 2, at.high);
 }

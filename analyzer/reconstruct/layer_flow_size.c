@@ -3,7 +3,6 @@
  * large as the set, and the optimizer's state is as large as the parameter that it stands beside.
  */
 #include "layer_flow.h"
-#include "rule.h"
 
 #include <stdlib.h>
 
@@ -53,24 +52,47 @@ static bool do_states_agree(const struct flow_work *work, const uint64_t *sets, 
 	return agree > 0;
 }
 
-static bool is_open(const struct flow_place *place)
+struct sizing {
+	struct flow_work *work;
+	uint64_t *sets;   /* find_sets */
+	uint32_t *states; /* flow_states */
+};
+
+RULE_SEQUENCE(size, struct sizing, context->work->assign->rule)
+
+static void size_by_sets(struct sizing *sizing)
 {
-	return place->parameter && !flow_is_sized(place);
+	for (uint32_t p = 0; p < sizing->work->place_count; p++) {
+		struct flow_place *place = &sizing->work->places[p];
+
+		if (place->parameter && !flow_is_sized(place) && sizing->sets[p])
+			place->bytes = sizing->sets[p];
+	}
 }
+
+static void size_by_states(struct sizing *sizing)
+{
+	if (!do_states_agree(sizing->work, sizing->sets, sizing->states))
+		return;
+	for (uint32_t p = 0; p < sizing->work->place_count; p++) {
+		struct flow_place *place = &sizing->work->places[p];
+		const uint64_t bytes = state_bytes(sizing->sets, sizing->states, p);
+
+		if (place->parameter && !flow_is_sized(place) && bytes)
+			place->bytes = bytes;
+	}
+}
+
+static const struct size_rule size_rules[] = {
+	{RULE_SET_SIZES, size_by_sets},
+	{RULE_STATE_SIZES, size_by_states},
+};
 
 void flow_size_made(struct flow_work *work)
 {
-	uint64_t *sets = find_sets(work);
-	uint32_t *states = flow_states(work);
-	bool agree;
+	struct sizing sizing = {work, find_sets(work), flow_states(work)};
 
-	for (uint32_t p = 0; p < work->place_count; p++)
-		if (is_open(&work->places[p]) && sets[p] && rule_is_on(RULE_SET_SIZES))
-			work->places[p].bytes = sets[p];
-	agree = rule_is_on(RULE_STATE_SIZES) && do_states_agree(work, sets, states);
-	for (uint32_t p = 0; p < work->place_count; p++)
-		if (is_open(&work->places[p]) && agree && state_bytes(sets, states, p))
-			work->places[p].bytes = state_bytes(sets, states, p);
-	free(states);
-	free(sets);
+	size_each(RULE_TABLE(size_rules), &sizing);
+	free(sizing.states);
+	free(sizing.sets);
 }

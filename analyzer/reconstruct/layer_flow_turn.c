@@ -3,7 +3,6 @@
  * which parameters are touched is reversed.
  */
 #include "layer_flow.h"
-#include "rule.h"
 #include "timeline/constants.h"
 
 #include <math.h>
@@ -118,49 +117,6 @@ static uint32_t find_again(const struct flow_work *work, uint32_t step, uint32_t
 }
 
 /*
- * Where at most one parameter is touched again, since a network has but one or two layers (of the first one's
- * input no gradient is wanted): between two steps that touch parameters, or the last one and the pass's end,
- * there is a fill of one address, the seed that autograd makes. False: there is no such place, or more than
- * one.
- */
-static bool find_lone_turn(const struct flow_work *work, const uint32_t *few, uint32_t few_count,
-	uint32_t pass_end, struct flow_turns *turn)
-{
-	uint32_t found = 0;
-
-	for (uint32_t x = 0; x < few_count; x++) {
-		const uint32_t end = x + 1 < few_count ? few[x + 1] : pass_end;
-		const uint32_t seed = flow_find_seed(work, few[x], end);
-
-		if (seed == FLOW_NOWHERE || !flow_is_fill(work, seed))
-			continue;
-		turn->low = few[x];
-		turn->high = end;
-		found++;
-	}
-	return found == 1;
-}
-
-/* Autograd goes back in a thread of its own: where small networks touch too few parameters twice, the turn is
- * where that thread begins, if all after is its. */
-static bool find_thread_turn(
-	const struct flow_work *work, const uint32_t *few, uint32_t few_count, struct flow_turns *turn)
-{
-	uint32_t x = 1;
-
-	while (x < few_count && flow_thread(work, few[x]) == flow_thread(work, few[0]))
-		x++;
-	for (uint32_t i = x; i < few_count; i++)
-		if (flow_thread(work, few[i]) != flow_thread(work, few[x]))
-			return false;
-	if (x >= few_count)
-		return false;
-	turn->low = few[x - 1];
-	turn->high = few[x];
-	return flow_find_handed_over(work, turn->low, turn->high) != FLOW_NOWHERE;
-}
-
-/*
  * Steps that touch the last layer alone may be of either half: of several places for the turn that are as
  * good, from `first` to `last` of `few`, the last one before which the backward pass is seen to begin, else
  * the last.
@@ -218,24 +174,93 @@ static struct best_place find_place(
 	return best;
 }
 
-/* The halves of a pass by its steps that touch few parameters. False: there are no two in opposite order. */
+/* A pass by its steps that touch few parameters; it ends at `end`. Where it may turn goes to `turn`. */
+struct turning {
+	const struct flow_work *work;
+	const uint32_t *few;
+	uint32_t few_count, end;
+	size_t most; /* parameters that are touched before a place for the turn and after it */
+	struct best_place best;
+	struct flow_turns *turn;
+};
+
+RULE_SEARCH(turn, bool, false, struct turning, context->work->assign->rule)
+
+static bool turn_between(const struct turning *turning, uint32_t low, uint32_t high)
+{
+	turning->turn->low = low;
+	turning->turn->high = high;
+	turning->turn->rule = turning->work->assign->rule;
+	return true;
+}
+
+static bool turn_by_order(struct turning *turning)
+{
+	const struct flow_work *work = turning->work;
+	const struct best_place *best = &turning->best;
+	const uint32_t *few = turning->few;
+	uint32_t x;
+
+	if (work->parameter_count < PARAMETERS_LEAST || best->count < 2 ||
+		best->score < TURN_LEAST_ORDER * (double)best->count)
+		return false;
+	x = choose_place(work, few, best->first, best->last);
+	/* two alone may be in that order by chance: then the pass must begin with a seed */
+	return (best->count > 2 || flow_find_seed(work, few[x - 1], few[x]) != FLOW_NOWHERE) &&
+	       turn_between(turning, few[x - 1], few[x]);
+}
+
+/*
+ * Where at most one parameter is touched again, since a network has but one or two layers (of the first one's
+ * input no gradient is wanted): between two steps that touch parameters, or the last one and the pass's end,
+ * there is a fill of one address, the seed that autograd makes. There must be one such place alone.
+ */
+static bool turn_by_lone_seed(struct turning *turning)
+{
+	uint32_t found = 0;
+
+	for (uint32_t x = 0; x < turning->few_count && turning->most <= 1; x++) {
+		const uint32_t end = x + 1 < turning->few_count ? turning->few[x + 1] : turning->end;
+		const uint32_t seed = flow_find_seed(turning->work, turning->few[x], end);
+
+		if (seed != FLOW_NOWHERE && flow_is_fill(turning->work, seed) &&
+			turn_between(turning, turning->few[x], end))
+			found++;
+	}
+	return found == 1;
+}
+
+/* Autograd goes back in a thread of its own: where small networks touch too few parameters twice, the turn is
+ * where that thread begins, if all after is its. */
+static bool turn_by_thread(struct turning *turning)
+{
+	const struct flow_work *work = turning->work;
+	const uint32_t *few = turning->few;
+	uint32_t x = 1;
+
+	while (x < turning->few_count && flow_thread(work, few[x]) == flow_thread(work, few[0]))
+		x++;
+	for (uint32_t i = x; i < turning->few_count; i++)
+		if (flow_thread(work, few[i]) != flow_thread(work, few[x]))
+			return false;
+	return x < turning->few_count && turn_between(turning, few[x - 1], few[x]) &&
+	       flow_find_handed_over(work, few[x - 1], few[x]) != FLOW_NOWHERE;
+}
+
+static const struct turn_rule turn_rules[] = {
+	{RULE_TURN_ORDER, turn_by_order},
+	{RULE_TURN_THREAD, turn_by_thread},
+	{RULE_TURN_LONE, turn_by_lone_seed},
+};
+
+/* The halves of a pass. False: it has no two. */
 static bool find_halves(const struct flow_work *work, const uint32_t *few, uint32_t few_count, uint32_t end,
 	struct flow_turns *turn)
 {
-	size_t most = 0;
-	const struct best_place best = find_place(work, few, few_count, &most);
-	const uint32_t x = best.count ? choose_place(work, few, best.first, best.last) : 0;
+	struct turning turning = {.work = work, .few = few, .few_count = few_count, .end = end, .turn = turn};
 
-	/* two alone may be in that order by chance: then the pass must begin with a seed */
-	if (rule_is_on(RULE_TURN_ORDER) && work->parameter_count >= PARAMETERS_LEAST && best.count >= 2 &&
-		best.score >= TURN_LEAST_ORDER * (double)best.count &&
-		(best.count > 2 || flow_find_seed(work, few[x - 1], few[x]) != FLOW_NOWHERE)) {
-		turn->low = few[x - 1];
-		turn->high = few[x];
-		return true;
-	}
-	return (most <= 1 && rule_is_on(RULE_TURN_LONE) && find_lone_turn(work, few, few_count, end, turn)) ||
-	       (rule_is_on(RULE_TURN_THREAD) && find_thread_turn(work, few, few_count, turn));
+	turning.best = find_place(work, few, few_count, &turning.most);
+	return turn_first(RULE_TABLE(turn_rules), &turning);
 }
 
 /*
@@ -272,32 +297,61 @@ static bool begins_pass(const struct flow_work *work, const uint32_t *few, uint3
 				 find_again(work, few[0], few[x - 1], few[x - 1] + 1) != few[x - 1]);
 }
 
+/* The passes of a part: where each begins and ends in the list of steps, with room for as many as these. */
+struct passing {
+	struct flow_work *work;
+	const uint32_t *few;
+	uint32_t few_count;
+	struct flow_turns *turns;
+	uint32_t count;
+	bool together; /* each is begun before others have gone back: where they turn is known then */
+};
+
+RULE_SEARCH(passes, bool, false, struct passing, context->work->assign->rule)
+
+/* Do passes have as many steps? */
+static bool are_alike(const struct passing *passing)
+{
+	const uint32_t length = passing->turns[0].end - passing->turns[0].first;
+
+	for (uint32_t k = 1; k < passing->count; k++) {
+		const uint32_t other = passing->turns[k].end - passing->turns[k].first;
+
+		if (length < 2 || fabs((double)other - length) > PASS_MOST_APART * fmax(other, length))
+			return false;
+	}
+	return true;
+}
+
 /*
  * Batches that make one step together go through the model one after the other: the first step that touches a
- * parameter comes again for each. turns: where each begins and ends, with room for all; how many there are. 1
- * where they are not alike: then that step comes again for something else.
+ * parameter comes again for each. Where they are not alike that step comes again for something else.
  */
-static uint32_t list_passes(
-	const struct flow_work *work, const uint32_t *few, uint32_t few_count, struct flow_turns *turns)
+static bool passes_of_batches(struct passing *passing)
 {
-	uint32_t count = 0, length;
-
-	for (uint32_t x = 0; x < few_count; x++)
-		if (x == 0 || (rule_is_on(RULE_TURN_BATCHES) && begins_pass(work, few, x)))
-			turns[count++] = (struct flow_turns){.first = x, .end = few_count};
-	for (uint32_t k = 0; k + 1 < count; k++)
-		turns[k].end = turns[k + 1].first;
-	length = turns[0].end;
-	for (uint32_t k = 1; k < count; k++) {
-		const uint32_t other = turns[k].end - turns[k].first;
-
-		if (length < 2 || fabs((double)other - length) > PASS_MOST_APART * fmax(other, length)) {
-			turns[0].end = few_count;
-			return 1;
-		}
-	}
-	return count;
+	passing->count = 0;
+	for (uint32_t x = 0; x < passing->few_count; x++)
+		if (begins_pass(passing->work, passing->few, x))
+			passing->turns[passing->count++] =
+				(struct flow_turns){.first = x, .end = passing->few_count};
+	for (uint32_t k = 0; k + 1 < passing->count; k++)
+		passing->turns[k].end = passing->turns[k + 1].first;
+	return passing->count > 1 && are_alike(passing);
 }
+
+static bool passes_together(struct passing *passing)
+{
+	passing->count = flow_stretches(passing->work, passing->few, passing->few_count, passing->turns);
+	for (uint32_t k = 0; k < passing->count; k++)
+		passing->turns[k].rule = passing->work->assign->rule;
+	passing->together = passing->count > 0;
+	return passing->together;
+}
+
+static const struct passes_rule passes_rules[] = {
+	{RULE_TURN_BATCHES, passes_of_batches},
+	{RULE_TURN_STRETCHES, passes_together},
+};
 
 /* Where passes that follow one another turn, each by itself. False: one does not. */
 static bool find_turns(const struct flow_work *work, const uint32_t *few, uint32_t few_count,
@@ -359,13 +413,27 @@ static uint32_t pass_begin(const struct flow_work *work, const uint32_t *few, co
 	return begin;
 }
 
+struct beginning {
+	struct flow_work *work;
+	struct flow_part *part;
+};
+
+RULE_SEQUENCE(norms, const struct beginning, context->work->assign->rule)
+
+static void begin_with_norms(const struct beginning *beginning)
+{
+	if (!beginning->work->spread)
+		flow_begin_update(beginning->work, beginning->part);
+}
+
+static const struct norms_rule norms_rules[] = {{RULE_UPDATES_NORMS, begin_with_norms}};
+
 /* From the turns; gradients are touched after the part's `turn`. */
 static void set_passes(struct flow_work *work, const uint32_t *few, const struct flow_turns *turns,
 	uint32_t count, struct flow_part *part)
 {
 	flow_gradients(work, part->turn);
-	if (!work->spread && rule_is_on(RULE_UPDATES_NORMS))
-		flow_begin_update(work, part);
+	norms_each(RULE_TABLE(norms_rules), &(struct beginning){work, part});
 	part->first_pass = (uint32_t)work->pass_count;
 	part->pass_count = count;
 	for (uint32_t k = 0; k < count; k++)
@@ -375,30 +443,34 @@ static void set_passes(struct flow_work *work, const uint32_t *few, const struct
 
 		pass->begin = k > 0 ? pass_begin(work, few, &turns[k]) : work->begin;
 		pass->end = k + 1 < count ? pass[1].begin : work->update_begin;
+		pass->rule = turns[k].rule;
 		pass->turn = turns[k].low != FLOW_NOWHERE ? flow_place_turn(work, &turns[k], pass->end)
 							  : pass->begin;
 	}
 }
 
-/* The passes of a part: one after the other, else each begun before others have gone back, else a single one.
- */
+/* The passes of a part; without a rule for several there is one. */
 static bool find_passes(
 	struct flow_work *work, const uint32_t *few, uint32_t few_count, struct flow_part *part)
 {
-	struct flow_turns *turns = mem_alloc(few_count, sizeof(*turns));
-	uint32_t count = list_passes(work, few, few_count, turns), together = 0;
+	struct passing passing = {.work = work,
+		.few = few,
+		.few_count = few_count,
+		.turns = mem_alloc(few_count, sizeof(*passing.turns))};
 	bool found;
 
-	if (count == 1 && rule_is_on(RULE_TURN_STRETCHES))
-		together = flow_stretches(work, few, few_count, turns);
-	found = together > 0 || find_turns(work, few, few_count, turns, count);
+	if (!passes_first(RULE_TABLE(passes_rules), &passing)) {
+		passing.turns[0] = (struct flow_turns){.end = few_count};
+		passing.count = 1;
+	}
+	found = passing.together || find_turns(work, few, few_count, passing.turns, passing.count);
 	/* where parts of the model take turns, one may have gone back for the last time long before the end
 	 */
-	part->turn = turns[together ? 0 : count - 1].low + 1;
+	part->turn = passing.turns[passing.together ? 0 : passing.count - 1].low + 1;
 	if (found)
-		set_passes(work, few, turns, together ? together : count, part);
-	free(turns);
-	return found && (together || count > 1 ||
+		set_passes(work, few, passing.turns, passing.count, part);
+	free(passing.turns);
+	return found && (passing.together || passing.count > 1 ||
 				is_one_pass(work, few, few_count, work->passes[part->first_pass].turn));
 }
 
@@ -413,6 +485,10 @@ static void keep_forward(struct flow_work *work)
 	flow_keep_in(work, ranges, work->pass_count, NULL);
 	free(ranges);
 }
+
+RULE_SEQUENCE(evaluation, struct flow_work, context->assign->rule)
+
+static const struct evaluation_rule evaluation_rules[] = {{RULE_EVALUATIONS, flow_find_evaluations}};
 
 bool flow_turn(struct flow_work *work)
 {
@@ -435,8 +511,7 @@ bool flow_turn(struct flow_work *work)
 	if (!found)
 		return false;
 	keep_forward(work);
-	if (rule_is_on(RULE_EVALUATIONS))
-		flow_find_evaluations(work);
+	evaluation_each(RULE_TABLE(evaluation_rules), work);
 	if (!work->shard_count)
 		flow_divide_blocks(work);
 	return work->parameter_count > 0;

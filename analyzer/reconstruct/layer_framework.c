@@ -5,7 +5,6 @@
  */
 #include "framework/framework.h"
 #include "layer_framework.h"
-#include "rule.h"
 #include "timeline/constants.h"
 
 #include <stdlib.h>
@@ -414,6 +413,25 @@ static bool are_roots_apart(const struct asking *a)
 	return by_class && by_variable;
 }
 
+static void find_evaluations(struct asking *a)
+{
+	layer_find_evaluations(a->words, a->next, a->assign->graph.step_count, a->evaluates);
+}
+
+static void name_roots(struct asking *a)
+{
+	if (!a->assign->roots_apart)
+		layer_name_roots(a->assign->list);
+}
+
+RULE_SEQUENCE(word, struct asking, context->assign->rule)
+
+static const struct word_rule word_rules[] = {
+	{RULE_FRAMEWORK_TRAINER, leave_trainer},
+	{RULE_FRAMEWORK_EVALUATIONS, find_evaluations},
+};
+static const struct word_rule name_rules[] = {{RULE_FRAMEWORK_ROOTS, name_roots}};
+
 void layer_framework(struct layer_assign *assign)
 {
 	const struct timeline_process *process = &assign->timeline->processes[assign->worker->process];
@@ -435,10 +453,7 @@ void layer_framework(struct layer_assign *assign)
 	for (uint32_t i = 0; i < count; i++)
 		a.words[i] = framework_word(framework, layer_captured_call(assign, assign->graph.steps[i].call));
 	find_anchors(&a);
-	if (rule_is_on(RULE_FRAMEWORK_TRAINER))
-		leave_trainer(&a);
-	if (rule_is_on(RULE_FRAMEWORK_EVALUATIONS))
-		layer_find_evaluations(a.words, a.next, count, a.evaluates);
+	word_each(RULE_TABLE(word_rules), &a);
 	assign->roots_apart = are_roots_apart(&a);
 	note_said(&a);
 	set_passes(&a);
@@ -450,8 +465,7 @@ void layer_framework(struct layer_assign *assign)
 	set_backward_layers(&a);
 	set_update_layers(&a);
 	size_layers(&a);
-	if (rule_is_on(RULE_FRAMEWORK_ROOTS) && !assign->roots_apart)
-		layer_name_roots(assign->list);
+	word_each(RULE_TABLE(name_rules), &a);
 	if (assign->list->count)
 		layer_sort(assign);
 	free(a.words);

@@ -3,7 +3,6 @@
  * because they are there, because they were copied there, or because a layer's backward calls wrote it.
  */
 #include "layer_assign.h"
-#include "rule.h"
 #include "timeline/constants.h"
 
 #include <stdlib.h>
@@ -147,40 +146,95 @@ static bool is_small(const struct flow *exchange)
 	return true;
 }
 
+/* An exchange; in a role's parts its layers. `wanted`: by parameter, room for the rules. */
+struct exchange {
+	const struct layer_assign *assign;
+	const struct flow *flow;
+	uint32_t step;
+	bool *wanted;
+	struct layer_role role;
+	enum rule rule; /* at work */
+};
+
+RULE_SEARCH(sends, bool, false, struct exchange, context->rule)
+
+/* Each adds parts, or says that it is a message; and notes why. */
+
+static bool sends_by(struct exchange *exchange, enum layer_rule rule)
+{
+	if (exchange->role.part_count == 0)
+		return false;
+	exchange->role.reason.layer = (uint8_t)rule;
+	exchange->role.reason.layer_decided = layer_decided(exchange->rule);
+	return true;
+}
+
+/* Gradients, or parameters where it holds none. */
+static bool sends_gradients(struct exchange *exchange)
+{
+	const struct graph *graph = &exchange->assign->graph;
+
+	for (int parameters = 0; parameters < 2 && exchange->role.part_count == 0; parameters++) {
+		for (uint32_t p = 0; p < graph->parameter_count; p++) {
+			const struct graph_parameter *parameter = &graph->parameters[p];
+			const uint64_t address = parameters ? parameter->address : parameter->gradient;
+
+			for (uint32_t i = 0; i < exchange->flow->access_count && address; i++)
+				exchange->wanted[p] |= flow_holds(&exchange->flow->accesses[i], address);
+		}
+		layer_add_parameter_parts(exchange->assign, &exchange->role, exchange->wanted);
+	}
+	return sends_by(exchange, LAYER_RULE_SENDS);
+}
+
+static bool sends_packed(struct exchange *exchange)
+{
+	if (exchange->flow->kind != PM_KIND_COMM)
+		return false;
+	find_copied(exchange->assign, exchange->flow, exchange->step, exchange->wanted);
+	layer_add_parameter_parts(exchange->assign, &exchange->role, exchange->wanted);
+	return sends_by(exchange, LAYER_RULE_PACKED);
+}
+
+static bool sends_written(struct exchange *exchange)
+{
+	add_writer_parts(exchange->assign, &exchange->role, exchange->flow);
+	return sends_by(exchange, LAYER_RULE_WRITTEN);
+}
+
+/* A sum of losses, for a message: a few numbers that nothing computed here depends on. */
+static bool sends_little(struct exchange *exchange)
+{
+	const struct layer_assign *assign = exchange->assign;
+
+	if (!is_small(exchange->flow) || layer_meets_computation(assign, exchange->flow) ||
+		takes_gradients(assign, exchange->flow))
+		return false;
+	exchange->role.phase = PHASE_OTHER;
+	exchange->role.reason.phase_decided = layer_decided(exchange->rule);
+	return true;
+}
+
+static const struct sends_rule sends_rules[] = {
+	{RULE_SENDS_GRADIENTS, sends_gradients},
+	{RULE_SENDS_PACKED, sends_packed},
+	{RULE_SENDS_WRITTEN, sends_written},
+	{RULE_SENDS_LITTLE, sends_little},
+};
+
 struct layer_role layer_exchange_role(
 	const struct layer_assign *assign, const struct flow *flow, uint32_t step)
 {
-	const struct graph *graph = &assign->graph;
-	bool *wanted = mem_alloc(graph->parameter_count, sizeof(*wanted));
-	struct layer_role role = {.phase = PHASE_COMMUNICATION,
-		.known = true,
-		.reason = {.phase = LAYER_RULE_FUNCTION, .layer = LAYER_RULE_SENDS}};
+	struct exchange exchange = {.assign = assign,
+		.flow = flow,
+		.step = step,
+		.wanted = mem_alloc(assign->graph.parameter_count, sizeof(*exchange.wanted)),
+		.role = {.phase = PHASE_COMMUNICATION,
+			.known = true,
+			.reason = {.phase = LAYER_RULE_FUNCTION}},
+		.rule = RULE_NONE};
 
-	for (int parameters = 0; parameters < 2 && role.part_count == 0 && rule_is_on(RULE_SENDS_GRADIENTS); parameters++) {
-		for (uint32_t p = 0; p < graph->parameter_count; p++) {
-			const struct graph_parameter *parameter = &graph->parameters[p];
-			uint64_t address = parameters ? parameter->address : parameter->gradient;
-
-			for (uint32_t i = 0; i < flow->access_count && address; i++)
-				wanted[p] |= flow_holds(&flow->accesses[i], address);
-		}
-		layer_add_parameter_parts(assign, &role, wanted);
-	}
-	if (role.part_count == 0 && flow->kind == PM_KIND_COMM && rule_is_on(RULE_SENDS_PACKED)) {
-		find_copied(assign, flow, step, wanted);
-		role.reason.layer = LAYER_RULE_PACKED;
-		layer_add_parameter_parts(assign, &role, wanted);
-	}
-	if (role.part_count == 0 && rule_is_on(RULE_SENDS_WRITTEN)) {
-		add_writer_parts(assign, &role, flow);
-		role.reason.layer = LAYER_RULE_WRITTEN;
-	}
-	/* A sum of losses, for a message: a few numbers that nothing computed here depends on. */
-	if (role.part_count == 0 && rule_is_on(RULE_SENDS_LITTLE) && is_small(flow) && !layer_meets_computation(assign, flow) &&
-		!takes_gradients(assign, flow))
-		role.phase = PHASE_OTHER;
-	if (role.part_count == 0)
-		role.reason.layer = LAYER_RULE_NONE;
-	free(wanted);
-	return role;
+	sends_first(RULE_TABLE(sends_rules), &exchange);
+	free(exchange.wanted);
+	return exchange.role;
 }

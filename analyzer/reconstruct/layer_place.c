@@ -26,7 +26,11 @@ struct placing {
 	struct layer_list *list;
 	uint64_t *keys; /* by operation of the process; 0: not asked yet */
 	struct cores own, other;
+	uint32_t *places; /* by computation of the iteration that is placed */
+	enum rule rule;   /* at work */
 };
+
+RULE_SEQUENCE(place, struct placing, context->rule)
 
 /* As the search for iterations tells operations apart, and by kernel. */
 static uint64_t key_of(struct placing *placing, uint32_t number)
@@ -87,8 +91,9 @@ static int compare_lone(const void *left, const void *right)
 }
 
 /* Those of one operation that have no partner in both iterations are the same, in order. */
-static void place_moved(const struct placing *placing, uint32_t *places)
+static void place_moved(struct placing *placing)
 {
+	uint32_t *places = placing->places;
 	const struct cores *own = &placing->own, *other = &placing->other;
 	struct lone *lone = mem_alloc(own->count + other->count, sizeof(*lone)), *others = lone + own->count;
 	bool *taken = mem_alloc(other->count, sizeof(*taken));
@@ -122,8 +127,9 @@ static void place_moved(const struct placing *placing, uint32_t *places)
  * A computation that the other iteration lacks, between two that it has in one phase, is of that phase too,
  * and of the layer before it unless it works on a parameter.
  */
-static void place_inserted(const struct placing *placing, uint32_t *places)
+static void place_inserted(struct placing *placing)
 {
+	uint32_t *places = placing->places;
 	const struct layer_role *roles = placing->list->core_roles;
 	const struct cores *own = &placing->own;
 
@@ -141,6 +147,11 @@ static void place_inserted(const struct placing *placing, uint32_t *places)
 	}
 }
 
+static const struct place_rule place_rules[] = {
+	{RULE_MOVED, place_moved},
+	{RULE_INSERTED, place_inserted},
+};
+
 static void place_iteration(struct placing *placing, const struct iteration *item, struct layer_places *to)
 {
 	uint32_t *places;
@@ -151,9 +162,8 @@ static void place_iteration(struct placing *placing, const struct iteration *ite
 	places = mem_alloc(placing->own.count, sizeof(*places));
 	if (align((struct align_keys){placing->own.keys, placing->own.count},
 		    (struct align_keys){placing->other.keys, placing->other.count}, most, places)) {
-		if (rule_is_on(RULE_MOVED))
-			place_moved(placing, places);
-		place_inserted(placing, places);
+		placing->places = places;
+		place_each(RULE_TABLE(place_rules), placing);
 		to->count = placing->own.count;
 		to->cores = arena_alloc(&placing->list->arena, to->count, sizeof(*to->cores));
 		memcpy(to->cores, places, to->count * sizeof(*places));
@@ -166,7 +176,7 @@ void layer_place_cores(const struct worker_model *model, const struct worker *wo
 {
 	const struct timeline_process *process = &model->timeline->processes[worker->process];
 	const struct iteration *found = &iterations->items[list->iteration];
-	struct placing placing = {.model = model, .worker = worker, .list = list};
+	struct placing placing = {.model = model, .worker = worker, .list = list, .rule = RULE_NONE};
 
 	list->places = arena_alloc(&list->arena, iterations->count, sizeof(*list->places));
 	for (size_t i = 0; i < iterations->count; i++) {
