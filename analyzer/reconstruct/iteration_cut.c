@@ -4,7 +4,7 @@
  */
 #include "iteration_find.h"
 #include "iteration_search.h"
-#include "rule.h"
+#include "rule_driver.h"
 #include "timeline/constants.h"
 
 #include <stdlib.h>
@@ -74,11 +74,13 @@ void iteration_cut_at_marks(struct iteration_finder *finder, const struct iterat
 		iteration_add_piece(finder, first, end);
 }
 
+RULE_SEARCH(cut, bool, false, struct iteration_finder, context->by)
+
 /*
  * A new iteration begins when forward work reads a parameter that was updated since the last cut; the cut is
  * after the last update before it. So updates may be spread over the backward pass.
  */
-static void cut_by_updates(struct iteration_finder *finder)
+static void cut_at_updates(struct iteration_finder *finder)
 {
 	const struct worker_model *model = finder->model;
 	uint32_t *updated = mem_alloc(model->parameter_count, sizeof(*updated)); /* in which piece, from 1 */
@@ -165,72 +167,99 @@ static bool is_better(
 	return search->count > 0 && search->confidence > sure;
 }
 
-/* Without sizes, as batches may have others; then with them, if too little is told by names and functions
- * alone, as where all layers have the same. */
-static void search_both(
-	const struct iteration_finder *finder, struct sequence *sequence, struct iteration_search *search)
-{
-	struct iteration_search other;
-	struct sequence sized;
-
-	sequence_init(sequence, finder->model, finder->worker, false);
-	iteration_search(search, sequence);
-	if (search->confidence >= RUN_SURE || !rule_is_on(RULE_ITERATION_SIZES))
-		return;
-	sequence_init(&sized, finder->model, finder->worker, true);
-	iteration_search(&other, &sized);
-	if (other.confidence > search->confidence) {
-		const struct sequence unsized = *sequence;
-		const struct iteration_search first = *search;
-
-		*sequence = sized;
-		*search = other;
-		search->sequence = sequence;
-		sized = unsized;
-		other = first;
-	}
-	iteration_search_free(&other);
-	sequence_free(&sized);
-}
-
-/* By names or by what repeats. */
-static void cut_by_search(struct iteration_finder *finder, double sure)
-{
-	struct iteration_search search;
+/* A sequence and what is found in it. */
+struct sought {
+	const struct iteration_finder *finder;
 	struct sequence sequence;
+	struct iteration_search search;
+	enum rule by;
+};
 
-	search_both(finder, &sequence, &search);
-	if (is_better(finder, &search, sure)) {
-		finder->piece_count = 0;
-		take_search(finder, &sequence, &search);
-	}
-	finder->candidates = iteration_search_candidates(&search);
-	iteration_search_free(&search);
-	sequence_free(&sequence);
+RULE_SEARCH(sought, bool, false, struct sought, context->by)
+
+static void seek(struct sought *sought, bool sizes)
+{
+	sequence_init(&sought->sequence, sought->finder->model, sought->finder->worker, sizes);
+	iteration_search(&sought->search, &sought->sequence);
 }
+
+static void sought_free(struct sought *sought)
+{
+	iteration_search_free(&sought->search);
+	sequence_free(&sought->sequence);
+}
+
+/* Where too little is told by names and functions alone, as where all layers have the same. */
+static bool seek_with_sizes(struct sought *sought)
+{
+	struct sought sized = {.finder = sought->finder}, *worse = &sized;
+
+	if (sought->search.confidence >= RUN_SURE)
+		return false;
+	seek(&sized, true);
+	if (sized.search.confidence > sought->search.confidence) {
+		const struct sought unsized = *sought;
+
+		sought->sequence = sized.sequence;
+		sought->search = sized.search;
+		sought->search.sequence = &sought->sequence;
+		sized.sequence = unsized.sequence;
+		sized.search = unsized.search;
+	}
+	sought_free(worse);
+	return true;
+}
+
+/* By names or by what repeats: without sizes, as batches may have others. */
+static bool cut_by_search(struct iteration_finder *finder)
+{
+	static const struct sought_rule sizes = {RULE_ITERATION_SIZES, seek_with_sizes};
+	const double sure = finder->piece_count ? iteration_usual_share(finder) : 0;
+	struct sought sought = {.finder = finder, .by = finder->by};
+
+	seek(&sought, false);
+	sought_apply(&sizes, &sought);
+	if (is_better(finder, &sought.search, sure)) {
+		finder->piece_count = 0;
+		take_search(finder, &sought.sequence, &sought.search);
+	}
+	finder->candidates = iteration_search_candidates(&sought.search);
+	sought_free(&sought);
+	return false; /* there may be nothing */
+}
+
+static bool cut_by_updates(struct iteration_finder *finder)
+{
+	cut_at_updates(finder);
+	iteration_settle_pieces(finder);
+	return iteration_usual_share(finder) >= ITERATION_UNKNOWN && finder->piece_count >= REPEATS_LEAST;
+}
+
+/* What the framework says. */
+static const struct cut_rule framework_rules[] = {
+	{RULE_ITERATION_OPTIMIZER, iteration_cut_framework},
+	{RULE_ITERATION_VARIABLES, iteration_cut_tensorflow},
+	{RULE_ITERATION_PROGRAMS, iteration_cut_programs},
+};
+
+/* What the calls alone tell. */
+static const struct cut_rule call_rules[] = {
+	{RULE_ITERATION_UPDATES, cut_by_updates},
+	{RULE_ITERATION_SEARCH, cut_by_search},
+};
 
 void iteration_cut_sequence(struct iteration_finder *finder)
 {
-	double share;
-
-	if ((rule_is_on(RULE_ITERATION_OPTIMIZER) && iteration_cut_framework(finder)) ||
-		(rule_is_on(RULE_ITERATION_VARIABLES) && iteration_cut_tensorflow(finder)) ||
-		(rule_is_on(RULE_ITERATION_PROGRAMS) && iteration_cut_programs(finder))) {
+	if (cut_first(RULE_TABLE(framework_rules), finder)) {
 		finder->source = ITERATION_BY_OPTIMIZER;
 		iteration_settle_pieces(finder);
 		iteration_judge_pieces(finder, ITERATION_BY_OPTIMIZER);
 		iteration_settle_pieces(finder);
 		return;
 	}
-	if (rule_is_on(RULE_ITERATION_UPDATES))
-		cut_by_updates(finder);
 	finder->source = ITERATION_BY_UPDATES;
-	iteration_settle_pieces(finder);
-	share = iteration_usual_share(finder);
-	if (share >= ITERATION_UNKNOWN && finder->piece_count >= REPEATS_LEAST)
+	if (cut_first(RULE_TABLE(call_rules), finder))
 		return;
-	if (rule_is_on(RULE_ITERATION_SEARCH))
-		cut_by_search(finder, finder->piece_count ? share : 0);
 	if (finder->piece_count == 0 &&
 		finder->timeline->processes[finder->worker->process].window_count == 1) {
 		iteration_add_piece(finder, 0, finder->worker->call_count);
@@ -244,15 +273,6 @@ double iteration_sureness(const struct iteration_finder *finder)
 	if (finder->piece_count == 0 || finder->source == ITERATION_BY_WINDOW)
 		return 0;
 	return finder->judged ? finder->sure : iteration_usual_share(finder);
-}
-
-static struct iteration_operation *copy_known(const struct iteration_finder *finder)
-{
-	const uint32_t count = finder->timeline->processes[finder->worker->process].operation_count;
-	struct iteration_operation *known = mem_alloc(count, sizeof(*known));
-
-	memcpy(known, finder->known, count * sizeof(*known));
-	return known;
 }
 
 /* The first position after `first` where device times begin or end to be taken; the count of calls: there is none. */
@@ -286,29 +306,66 @@ static void cut_by_windows(struct iteration_finder *finder)
 	iteration_find_usual(finder);
 }
 
+static bool cut_by_user(struct iteration_finder *finder)
+{
+	if (!iteration_cut_by_rule(finder))
+		return false;
+	iteration_find_usual(finder);
+	return true;
+}
+
+static bool cut_by_markers(struct iteration_finder *finder)
+{
+	if (!iteration_cut_steps(finder))
+		return false;
+	finder->source = ITERATION_BY_STEPS;
+	iteration_cut_every(finder);
+	iteration_find_usual(finder);
+	return true;
+}
+
+/* What somebody has said of this run. */
+static const struct cut_rule said_rules[] = {
+	{RULE_ITERATION_USER, cut_by_user},
+	{RULE_ITERATION_MARKERS, cut_by_markers},
+};
+
+static struct iteration_operation *copy_known(const struct iteration_finder *finder)
+{
+	const uint32_t count = finder->timeline->processes[finder->worker->process].operation_count;
+	struct iteration_operation *known = mem_alloc(count, sizeof(*known));
+
+	memcpy(known, finder->known, count * sizeof(*known));
+	return known;
+}
+
+static bool cut_by_ranges(struct iteration_finder *finder)
+{
+	return finder->source != ITERATION_BY_OPTIMIZER && iteration_prefer_ranges(finder);
+}
+
+/* What the calls tell, or what is better. */
+static void cut_by_calls(struct iteration_finder *finder)
+{
+	static const struct cut_rule ranges = {RULE_ITERATION_RANGES, cut_by_ranges};
+	struct iteration_operation *unsearched = copy_known(finder);
+
+	finder->unsearched = unsearched;
+	iteration_cut_sequence(finder);
+	cut_apply(&ranges, finder);
+	finder->unsearched = NULL;
+	free(unsearched);
+}
+
 void iteration_cut(struct iteration_finder *finder)
 {
-	struct iteration_operation *known;
-
 	if (finder->whole) {
 		cut_by_windows(finder);
 		return;
 	}
-	if (rule_is_on(RULE_ITERATION_USER) && iteration_cut_by_rule(finder)) {
-		iteration_find_usual(finder);
+	if (cut_first(RULE_TABLE(said_rules), finder))
 		return;
-	}
-	if (rule_is_on(RULE_ITERATION_MARKERS) && iteration_cut_steps(finder)) {
-		finder->source = ITERATION_BY_STEPS;
-		iteration_cut_every(finder);
-		iteration_find_usual(finder);
-		return;
-	}
-	known = copy_known(finder);
-	iteration_cut_sequence(finder);
-	if (finder->source != ITERATION_BY_OPTIMIZER && rule_is_on(RULE_ITERATION_RANGES))
-		iteration_prefer_ranges(finder, known);
-	free(known);
+	cut_by_calls(finder);
 	if (iteration_cut_every(finder))
 		iteration_find_usual(finder);
 }

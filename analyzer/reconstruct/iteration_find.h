@@ -3,6 +3,7 @@
 #define RECONSTRUCT_ITERATION_FIND_H
 
 #include "iteration.h"
+#include "rule.h"
 #include "sequence.h"
 
 /* A piece between two cuts, as positions in the worker's calls. */
@@ -32,6 +33,8 @@ struct iteration_finder {
 	uint32_t
 		*operations; /* by position in the worker's calls: the call's, as the timeline numbers them */
 	struct iteration_operation *known; /* by operation of the process */
+	const struct iteration_operation
+		*unsearched;               /* the same before a search; while ranges may be preferred */
 	uint32_t first_operation;          /* of the process */
 	struct iteration_piece *pieces;
 	size_t piece_count, piece_room;
@@ -48,6 +51,7 @@ struct iteration_finder {
 	const struct timeline_range_name *range; /* that marks them, or NULL */
 	bool range_agrees;                       /* with what the calls alone tell */
 	struct framework *framework;             /* iteration_framework has it; NULL: not asked for yet */
+	enum rule by;                            /* at work (rule_driver.h) */
 };
 
 /* What the framework says of the process, read when it is first asked for; NULL: nothing. iteration_find
@@ -92,9 +96,9 @@ bool iteration_cut_programs(struct iteration_finder *finder);
 /* By TensorFlow's operations that update variables; false: it does not say them (iteration_tensorflow.c). */
 bool iteration_cut_tensorflow(struct iteration_finder *finder);
 
-/* By a range that the program names, where that is as good as what was found by the calls alone, or agrees with it
- * (iteration_range.c). `known`: the operations before that. */
-void iteration_prefer_ranges(struct iteration_finder *finder, const struct iteration_operation *known);
+/* By a range that the program names, where that is as good as what was found by the calls alone, or agrees
+ * with it (iteration_range.c); true: so it is. */
+bool iteration_prefer_ranges(struct iteration_finder *finder);
 
 /* Finds the usual sequence of the pieces, and strips off what comes before it where no search has done so. */
 void iteration_settle_pieces(struct iteration_finder *finder);

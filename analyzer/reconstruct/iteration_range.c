@@ -130,8 +130,7 @@ static void drop(struct iteration_finder *finder)
 }
 
 /* A finder of its own, as a judgement changes what it knows of operations. */
-static struct iteration_finder begin(
-	const struct iteration_finder *from, const struct iteration_operation *known)
+static struct iteration_finder begin(const struct iteration_finder *from)
 {
 	const struct timeline_process *process = &from->timeline->processes[from->worker->process];
 	struct iteration_finder finder = *from;
@@ -141,7 +140,7 @@ static struct iteration_finder begin(
 	finder.marks = NULL;
 	finder.judged = false;
 	finder.known = mem_alloc(process->operation_count, sizeof(*finder.known));
-	memcpy(finder.known, known, process->operation_count * sizeof(*finder.known));
+	memcpy(finder.known, from->unsearched, process->operation_count * sizeof(*finder.known));
 	return finder;
 }
 
@@ -204,12 +203,13 @@ static bool iteration_range_take(struct iteration_finder *calls, struct choice *
 	return true;
 }
 
-void iteration_prefer_ranges(struct iteration_finder *finder, const struct iteration_operation *known)
+bool iteration_prefer_ranges(struct iteration_finder *finder)
 {
 	const struct timeline_process *process = &finder->timeline->processes[finder->worker->process];
 	const double sure = iteration_sureness(finder);
 	struct choice choice = {.count = 0};
 	struct rows rows = {0};
+	bool better;
 
 	list_rows(finder, process, &rows);
 	for (size_t i = 0; i < rows.count; i++) {
@@ -217,7 +217,7 @@ void iteration_prefer_ranges(struct iteration_finder *finder, const struct itera
 
 		if (rows.items[i].count < REPEATS_LEAST || rows.items[i].overlaps)
 			continue;
-		marked = begin(finder, known);
+		marked = begin(finder);
 		cut_at(&marked, &rows.items[i]);
 		if (marked.piece_count) {
 			iteration_settle_pieces(&marked);
@@ -226,7 +226,8 @@ void iteration_prefer_ranges(struct iteration_finder *finder, const struct itera
 			drop(&marked);
 		}
 	}
-	if (choice.name && iteration_range_take(finder, &choice, sure)) {
+	better = choice.name && iteration_range_take(finder, &choice, sure);
+	if (better) {
 		drop(finder);
 		*finder = choice.finder;
 	} else {
@@ -235,4 +236,5 @@ void iteration_prefer_ranges(struct iteration_finder *finder, const struct itera
 	for (size_t i = 0; i < rows.count; i++)
 		free(rows.items[i].items);
 	free(rows.items);
+	return better;
 }
