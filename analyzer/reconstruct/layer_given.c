@@ -187,8 +187,10 @@ static void count_anew(struct given *given)
 static void set_role(struct given *given, const struct timeline_operation *operation, struct layer_role *role)
 {
 	role->known = true;
-	if (operation->given_phase)
+	if (operation->given_phase) {
 		role->reason.phase = LAYER_RULE_GIVEN;
+		role->reason.phase_decided = layer_decided(RULE_GIVEN);
+	}
 	if (operation->given_phase && operation->given_phase <= PHASE_COUNT)
 		role->phase = (enum phase)(operation->given_phase - 1);
 	if (operation->given_part && operation->given_part <= PHASE_LAYER_COLUMNS)
@@ -199,6 +201,7 @@ static void set_role(struct given *given, const struct timeline_operation *opera
 		layer_of(given, operation->given_layer) != LAYER_NONE) {
 		layer_add_part(given->list, role, layer_of(given, operation->given_layer), 1);
 		role->reason.layer = LAYER_RULE_GIVEN;
+		role->reason.layer_decided = layer_decided(RULE_GIVEN);
 	}
 }
 

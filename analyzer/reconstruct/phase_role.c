@@ -1,32 +1,44 @@
 /* The role of a call, by its place in the iteration: see phase.h. */
 #include "phase.h"
+#include "rule_driver.h"
 
 static bool is_pass(enum phase phase)
 {
 	return phase == PHASE_FORWARD || phase == PHASE_BACKWARD;
 }
 
+/* Memory that is set, or copied within the device, between two computations with these roles; its own phase,
+ * as far as it has one. */
+struct besides {
+	const struct layer_role *before, *behind;
+	enum phase phase;
+	enum pm_kind kind;
+	enum rule rule; /* at work */
+};
+
+RULE_SEARCH(beside, const struct layer_role *, NULL, struct besides, context->rule)
+
 /*
- * Memory that is set, or copied within the device, between two computations: addresses change from one
- * iteration to the next, so that an operation may be new, or was something else in the usual iteration. NULL:
- * its place does not tell more. Between passes memory may be set for something else; what is copied before
- * the update are gradients. What is set is for the computation after it.
+ * Addresses change from one iteration to the next, so that an operation may be new, or was something else in
+ * the usual iteration. Between passes memory may be set for something else; what is copied before the update
+ * are gradients. What is set is for the computation after it. NULL: its place does not tell more.
  */
-static const struct layer_role *role_by_place(
-	const struct layer_role *before, const struct layer_role *behind, enum phase phase, enum pm_kind kind)
+static const struct layer_role *role_by_place(struct besides *at)
 {
-	if (phase != PHASE_OTHER && !is_pass(phase))
+	if (at->phase != PHASE_OTHER && !is_pass(at->phase))
 		return NULL;
-	if (kind == PM_KIND_SET && is_pass(behind->phase) && before->phase == behind->phase)
-		return behind;
-	if (before->phase == behind->phase && phase != behind->phase &&
-		(phase == PHASE_OTHER || is_pass(behind->phase)))
-		return behind;
-	return phase == PHASE_OTHER && kind == PM_KIND_COPY && before->phase == PHASE_BACKWARD &&
-			       behind->phase == PHASE_UPDATE
-		       ? before
+	if (at->kind == PM_KIND_SET && is_pass(at->behind->phase) && at->before->phase == at->behind->phase)
+		return at->behind;
+	if (at->before->phase == at->behind->phase && at->phase != at->behind->phase &&
+		(at->phase == PHASE_OTHER || is_pass(at->behind->phase)))
+		return at->behind;
+	return at->phase == PHASE_OTHER && at->kind == PM_KIND_COPY && at->before->phase == PHASE_BACKWARD &&
+			       at->behind->phase == PHASE_UPDATE
+		       ? at->before
 		       : NULL;
 }
+
+static const struct beside_rule by_place = {RULE_CALL_BESIDE, role_by_place};
 
 /* Of a computation of an iteration, or NULL. */
 static const struct layer_role *core_role(const struct layer_list *layers, size_t iteration, size_t core)
@@ -58,16 +70,16 @@ static const struct layer_role *beside_role(const struct worker_model *model, co
 {
 	const struct layer_role *placed = layer_beside_role(
 		layers, gap_before(layers, iteration, gap->core), operation, layer_gap_order(gap, operation));
-	const struct layer_role *before, *behind;
+	struct besides at = {.kind = model->flows[operation].kind, .rule = RULE_NONE};
 
 	if (placed && placed->phase != PHASE_OTHER)
 		return placed;
 	/* of no pass by itself: the computations around it tell more */
 	role = placed ? placed : role;
-	before = gap->core > 0 ? core_role(layers, iteration, gap->core - 1) : NULL;
-	behind = core_role(layers, iteration, gap->core);
-	placed = before && behind ? role_by_place(before, behind, role->phase, model->flows[operation].kind)
-				  : NULL;
+	at.before = gap->core > 0 ? core_role(layers, iteration, gap->core - 1) : NULL;
+	at.behind = core_role(layers, iteration, gap->core);
+	at.phase = role->phase;
+	placed = at.before && at.behind ? beside_apply(&by_place, &at) : NULL;
 	return placed ? placed : role;
 }
 
