@@ -56,10 +56,15 @@ static void add_row(struct why *why, const struct analysis_walk *at)
 				   ? timeline_device_ns(timeline, &at->call)
 				   : NAN};
 	if (placed) /* the role is that of the call before it or after it */
-		row->reason = (struct layer_reason){.phase = LAYER_RULE_PLACE, .layer = LAYER_RULE_PLACE};
+		row->reason = (struct layer_reason){.phase = LAYER_RULE_PLACE,
+			.layer = LAYER_RULE_PLACE,
+			.phase_decided = RULE_CALL_BESIDE + 1,
+			.layer_decided = RULE_CALL_BESIDE + 1};
 	set_layer(row, layers, at->role);
-	if (row->layers == 0)
+	if (row->layers == 0) {
 		row->reason.layer = LAYER_RULE_NONE;
+		row->reason.layer_decided = 0;
+	}
 }
 
 /* The rows that other rows name: by number of the call, which is in no order. */
@@ -90,28 +95,58 @@ static int by_time(const void *left, const void *right)
 
 	if (a->time_ns != b->time_ns)
 		return a->time_ns < b->time_ns ? 1 : -1;
-	return (a->count < b->count) - (a->count > b->count);
+	if (a->count != b->count)
+		return a->count < b->count ? 1 : -1;
+	return a->says != b->says ? (a->says > b->says) - (a->says < b->says)
+				  : (a->rule > b->rule) - (a->rule < b->rule);
 }
 
-/* Adds each row to its rule's share, then leaves those of rules that decided something. */
-static size_t add_up(const struct why *why, struct why_share *shares, bool layers)
+/* Do two rules decide by the same, as surely? */
+static bool is_alike(enum rule rule, enum rule other)
 {
-	size_t count = 0;
+	if (rule == RULE_NONE || other == RULE_NONE)
+		return rule == other;
+	return rule_rows[rule].evidence == rule_rows[other].evidence &&
+	       rule_rows[rule].strength == rule_rows[other].strength;
+}
 
-	for (int rule = 0; rule < LAYER_RULE_COUNT; rule++)
-		shares[rule] = (struct why_share){.rule = (enum layer_rule)rule};
-	for (size_t i = 0; i < why->row_count; i++) {
-		const struct why_row *row = &why->rows[i];
-		struct why_share *share = &shares[layers ? row->reason.layer : row->reason.phase];
+static struct why_share *share_of(struct why_shares *shares, enum layer_rule says, enum rule rule)
+{
+	struct why_share *share;
 
-		share->count++;
-		share->known += isnan(row->time_ns) ? 0 : 1;
-		share->time_ns += isnan(row->time_ns) ? 0 : row->time_ns;
+	for (size_t i = 0; i < shares->count; i++)
+		if (shares->items[i].says == says && is_alike(shares->items[i].rule, rule))
+			return &shares->items[i];
+	share = MEM_PUSH(shares->items, shares->count, shares->room);
+	*share = (struct why_share){.says = says, .rule = rule};
+	return share;
+}
+
+static void add_share(struct why_shares *shares, const struct why_row *row, bool layer)
+{
+	const struct layer_reason *reason = &row->reason;
+	const uint8_t decided = layer ? reason->layer_decided : reason->phase_decided;
+	struct why_share *share = share_of(shares, layer ? reason->layer : reason->phase,
+		decided ? (enum rule)(decided - 1) : RULE_NONE);
+
+	share->count++;
+	share->known += isnan(row->time_ns) ? 0 : 1;
+	share->time_ns += isnan(row->time_ns) ? 0 : row->time_ns;
+}
+
+double why_strength(const struct why_shares *shares, enum rule_strength strength)
+{
+	double all_ns = 0, ns = 0;
+
+	for (size_t i = 0; i < shares->count; i++) {
+		const struct why_share *share = &shares->items[i];
+
+		if (share->rule == RULE_NONE)
+			continue;
+		all_ns += share->time_ns;
+		ns += rule_rows[share->rule].strength == strength ? share->time_ns : 0;
 	}
-	qsort(shares, LAYER_RULE_COUNT, sizeof(*shares), by_time);
-	while (count < LAYER_RULE_COUNT && shares[count].count > 0)
-		count++;
-	return count;
+	return all_ns > 0 ? ns / all_ns : NAN;
 }
 
 void why_find(const struct analysis *analysis, const struct analysis_worker *worker, struct why *why)
@@ -130,12 +165,18 @@ void why_find(const struct analysis *analysis, const struct analysis_worker *wor
 		else
 			why->time_ns += why->rows[i].time_ns;
 	}
-	why->phase_count = add_up(why, why->phases, false);
-	why->layer_count = add_up(why, why->layers, true);
+	for (size_t i = 0; i < why->row_count; i++) {
+		add_share(&why->phases, &why->rows[i], false);
+		add_share(&why->layers, &why->rows[i], true);
+	}
+	qsort(why->phases.items, why->phases.count, sizeof(*why->phases.items), by_time);
+	qsort(why->layers.items, why->layers.count, sizeof(*why->layers.items), by_time);
 }
 
 void why_free(struct why *why)
 {
 	free(why->rows);
+	free(why->phases.items);
+	free(why->layers.items);
 	memset(why, 0, sizeof(*why));
 }

@@ -7,6 +7,7 @@
 
 #include "base/table.h"
 #include "reconstruct/analysis.h"
+#include "reconstruct/rule.h"
 
 struct why_row {
 	uint32_t call; /* of the timeline */
@@ -19,11 +20,18 @@ struct why_row {
 	size_t other;      /* row of the call that told the layer, from 1; 0: none */
 };
 
-/* A rule's part of the device time of the rows. */
+/* The part of the device time of the rows that is decided by what rules say of their calls, of one evidence
+ * and strength. */
 struct why_share {
-	enum layer_rule rule;
+	enum layer_rule says;
+	enum rule rule;      /* one of them; RULE_NONE: none has decided */
 	size_t count, known; /* calls, and those whose time is known */
 	double time_ns;
+};
+
+struct why_shares {
+	struct why_share *items; /* the most time first */
+	size_t count, room;
 };
 
 struct why {
@@ -32,9 +40,12 @@ struct why {
 	size_t row_count, row_room;
 	double time_ns;       /* of all rows whose time is known */
 	size_t unknown_count; /* rows whose time is not */
-	struct why_share phases[LAYER_RULE_COUNT], layers[LAYER_RULE_COUNT]; /* the most time first */
-	size_t phase_count, layer_count;                                     /* rules that decided anything */
+	struct why_shares phases, layers; /* of what decided them */
 };
+
+/* The share of the known time that rules of this strength decide; of all those that say something. NaN: there
+ * is none. */
+double why_strength(const struct why_shares *shares, enum rule_strength strength);
 
 /* Of one worker; its iterations must be there. Ends with why_free. */
 void why_find(const struct analysis *analysis, const struct analysis_worker *worker, struct why *why);

@@ -40,6 +40,13 @@ static bool any_line(const struct analysis *analysis, const struct why *why)
 	return false;
 }
 
+/* decided: rule + 1; 0: none has. */
+static void print_rule(struct print_table *table, size_t column, uint8_t decided)
+{
+	if (decided)
+		print_word(table, column, rule_rows[decided - 1].key);
+}
+
 void why_call_table(
 	struct print_table *table, const struct analysis *analysis, const struct why *why, bool text)
 {
@@ -49,9 +56,11 @@ void why_call_table(
 	const size_t time = print_column(table, "time", "time", PRINT_TIME);
 	const size_t phase = print_column(table, "phase", "phase", PRINT_WORD);
 	const size_t phase_by = print_column(table, "phase_by", "by", PRINT_WORD);
+	const size_t phase_rule = print_column(table, "phase_rule", NULL, PRINT_WORD);
 	const size_t layer = print_column(table, "layer", "layer", PRINT_WORD);
 	const size_t layers = print_column(table, "layers", NULL, PRINT_COUNT);
 	const size_t layer_by = print_column(table, "layer_by", "by", PRINT_WORD);
+	const size_t layer_rule = print_column(table, "layer_rule", NULL, PRINT_WORD);
 	const size_t other = print_column(table, "of_row", "of row", PRINT_COUNT);
 	const size_t parameter = print_column(table, "parameter", NULL, PRINT_WORD);
 	const size_t line =
@@ -76,12 +85,14 @@ void why_call_table(
 			print_number(table, time, item->time_ns);
 		print_term(table, phase, phase_keys[item->phase], phase_titles[item->phase]);
 		print_word(table, phase_by, layer_rule_keys[item->reason.phase]);
+		print_rule(table, phase_rule, item->reason.phase_decided);
 		print_number(table, layers, (double)item->layers);
 		if (item->layers) {
 			print_word(table, layer,
 				item->layers > 1 && text ? "several"
 							 : print_clean(table->arena, item->layer));
 			print_word(table, layer_by, layer_rule_keys[item->reason.layer]);
+			print_rule(table, layer_rule, item->reason.layer_decided);
 		}
 		if (item->other)
 			print_number(table, other, (double)item->other);
@@ -95,26 +106,36 @@ void why_call_table(
 void why_rule_table(struct print_table *table, const struct why *why)
 {
 	const size_t decides = print_column(table, "decides", "decides", PRINT_WORD);
-	const size_t rule = print_column(table, "rule", "by", PRINT_WORD);
+	const size_t says = print_column(table, "rule", "by", PRINT_WORD);
+	const size_t evidence = print_column(table, "evidence", "evidence", PRINT_WORD);
+	const size_t strength = print_column(table, "strength", "strength", PRINT_WORD);
 	const size_t calls = print_column(table, "calls", "calls", PRINT_COUNT);
 	const size_t time = print_column(table, "time", "time", PRINT_TIME);
 	const size_t share = print_column(table, "share", "share", PRINT_SHARE);
 	const size_t text = print_column(table, "because", "because the call", PRINT_WORD);
 
 	for (int layers = 0; layers < 2; layers++) {
-		const struct why_share *shares = layers ? why->layers : why->phases;
+		const struct why_shares *shares = layers ? &why->layers : &why->phases;
 
 		table->rule = layers;
-		for (size_t i = 0; i < (layers ? why->layer_count : why->phase_count); i++) {
+		for (size_t i = 0; i < shares->count; i++) {
+			const struct why_share *item = &shares->items[i];
+
 			print_row(table);
 			print_word(table, decides, layers ? "layer" : "phase");
-			print_word(table, rule, layer_rule_keys[shares[i].rule]);
-			print_number(table, calls, (double)shares[i].count);
-			if (shares[i].known > 0)
-				print_number(table, time, shares[i].time_ns);
-			if (shares[i].known > 0 && why->time_ns > 0)
-				print_number(table, share, shares[i].time_ns / why->time_ns);
-			print_word(table, text, layer_rule_texts[shares[i].rule]);
+			print_word(table, says, layer_rule_keys[item->says]);
+			if (item->rule != RULE_NONE) {
+				const struct rule_row *row = &rule_rows[item->rule];
+
+				print_word(table, evidence, rule_evidence_keys[row->evidence]);
+				print_word(table, strength, rule_strength_keys[row->strength]);
+			}
+			print_number(table, calls, (double)item->count);
+			if (item->known > 0)
+				print_number(table, time, item->time_ns);
+			if (item->known > 0 && why->time_ns > 0)
+				print_number(table, share, item->time_ns / why->time_ns);
+			print_word(table, text, layer_rule_texts[item->says]);
 		}
 	}
 }

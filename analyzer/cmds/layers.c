@@ -100,6 +100,21 @@ static const char *no_layers(const struct analysis *analysis)
 	return "No layers: no call in the iterations uses parameters.";
 }
 
+/* "97.2% sure, 2.1% likely, 0.7% weak", leaving out what is none; "-": nothing is known of their time. */
+static const char *strengths_of(struct arena *arena, const struct why_shares *shares)
+{
+	const char *text = "";
+
+	for (int i = RULE_IS_SURE; i <= RULE_IS_WEAK; i++) {
+		const double share = why_strength(shares, (enum rule_strength)i);
+
+		if (share > 0)
+			text = arena_format(arena, "%s%s%.1f%% %s", text, *text ? ", " : "", 100 * share,
+				rule_strength_keys[i]);
+	}
+	return *text ? text : "-";
+}
+
 /* The rules that decided, of one worker. */
 static void print_why(
 	struct run *run, const struct analysis_worker *worker, enum print_form form, cJSON *object, FILE *out)
@@ -116,6 +131,11 @@ static void print_why(
 				(long long)analysis_number(analysis, worker, why.iteration),
 				analysis_worker_name(analysis, worker), why.row_count,
 				why.unknown_count ? " A time of - is part of another call's." : ""),
+			0, out);
+	if (form == PRINT_TEXT)
+		print_paragraph(
+			arena_format(arena, "Of their time, phases: %s; layers, where there are any: %s.",
+				strengths_of(arena, &why.phases), strengths_of(arena, &why.layers)),
 			0, out);
 	if (object) {
 		cJSON_AddNumberToObject(

@@ -19,6 +19,8 @@ TOLD = {
     ("activate_back", "backward"): "sink", ("bias_back", "backward"): "gradient", ("norm_back", "backward"): "parameter",
     ("update", "update"): "serves", ("update_all", "update"): "serves", ("update_average", "update"): "serves",
 }
+STRENGTHS = {"parameter": "sure", "cast": "sure", "serves": "likely", "source": "likely", "sink": "likely", "sibling": "likely",
+             "direction": "sure", "turn": "likely", "window": "likely", "next": "weak", "previous": "weak"}
 PHASES = {"forward": "turn", "backward": "turn", "update": "window", "h2d": "direction"}
 wrong = collections.Counter()
 
@@ -43,6 +45,10 @@ for call in calls:
         expect("layer of the row that %s names" % call["call"], other["layer"], call["layer"])
         if call["layer_by"] != "sibling":
             expect("%s is told by an earlier call" % call["call"], call["of_row"] < call["row"], call["layer_by"] == "source")
+for rule in rules:
+    if rule["rule"] in STRENGTHS:
+        expect("strength of %s" % rule["rule"], rule["strength"], STRENGTHS[rule["rule"]])
+    expect("%s has evidence" % rule["rule"], rule["evidence"] is None, rule["rule"] == "none")
 blocks = seen["norm_forward", "forward"]
 # the gradients of a product's weights and of its input: one reads the weights, the other's layer follows from that
 backward = collections.Counter(c["layer_by"] for c in calls if c["call"] == "cublasSgemm_v2" and c["phase"] == "backward")

@@ -77,9 +77,9 @@ static double within_step(
 	if (worker->used_count == 0 || worker->layers.iteration >= worker->iterations.count)
 		return 0;
 	why_find(analysis, worker, &why);
-	for (size_t i = 0; i < why.phase_count; i++)
-		if (why.phases[i].rule == rule)
-			time_ns = why.phases[i].time_ns;
+	for (size_t i = 0; i < why.phases.count; i++)
+		if (why.phases.items[i].says == rule)
+			time_ns += why.phases.items[i].time_ns;
 	why_free(&why);
 	return time_ns;
 }
