@@ -57,22 +57,35 @@ static bool by_labels(struct layer_assign *assign)
 	return layer_given(assign->model, assign->worker, assign->iterations, assign->list);
 }
 
-/* By the memory that all calls touch; libraries' calls tell more where they do all of the work. */
-static bool by_memory(struct layer_assign *assign)
-{
-	return !libraries_update(&assign->graph) && layer_flow(assign, assign->iterations);
-}
-
 static const struct stage_rule library_rules[] = {
 	{RULE_RECOMPUTED, layer_again},
 };
 
-static void by_libraries(struct layer_assign *assign)
+static void by_library_calls(struct layer_assign *assign)
 {
 	layer_passes(assign);
 	layer_steps(assign);
 	stage_each(RULE_TABLE(library_rules), assign);
 }
+
+/* What libraries' calls read and write tells more than what memory they touch, where it tells all. */
+static bool by_libraries(struct layer_assign *assign)
+{
+	if (!libraries_update(&assign->graph))
+		return false;
+	by_library_calls(assign);
+	return true;
+}
+
+static bool by_memory(struct layer_assign *assign)
+{
+	return layer_flow(assign, assign->iterations);
+}
+
+static const struct source_rule source_rules[] = {
+	{RULE_LIBRARIES, by_libraries},
+	{RULE_FLOW, by_memory},
+};
 
 /* ---- names and words, over what has been found ---- */
 
@@ -92,10 +105,8 @@ static const struct stage_rule place_rules[] = {
 
 static void find_in_iteration(struct layer_assign *assign)
 {
-	static const struct source_rule memory = {RULE_FLOW, by_memory};
-
-	if (!source_apply(&memory, assign))
-		by_libraries(assign);
+	if (!source_first(RULE_TABLE(source_rules), assign))
+		by_library_calls(assign);
 	stage_each(RULE_TABLE(word_rules), assign);
 	layer_count_elements(assign);
 	layer_set_roles(assign);

@@ -62,6 +62,8 @@
 	X(GIVEN, "given", LAYERS, LABELS, SURE, \
 		"labels of another profiler, or of the program's log", "their phases and layers", "test_given") \
 	/* passes by what libraries' calls work on */ \
+	X(LIBRARIES, "libraries", PASSES, DATA_FLOW, SURE, \
+		"libraries' calls that tell the gradient of each parameter", "all by these, as up to the next part", "test_rules") \
 	X(PASS_FUNCTION, "pass_function", PASSES, ROLE, SURE, \
 		"a function of one pass alone", "its pass", "test_layer") \
 	X(PASS_GRADIENT, "pass_gradient", PASSES, DATA_FLOW, SURE, \

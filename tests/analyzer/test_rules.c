@@ -117,6 +117,22 @@ static const struct {
 				OPERATION("sgd/AssignSubVariableOp:AssignSubVariableOp", "axpy g1 w1 = u\n")
 					OPERATION("sgd/AssignSubVariableOp_1:AssignSubVariableOp",
 						"axpy g2 w2 = u\n")},
+	{"libraries", /* pooling is a layer of its own where it is known what it works on alone */
+		WEIGHTS "step\n" INPUT "kernel scale x = f conv1\n"
+			"conv x w1 a = f conv1\n"
+			"pool a p = f pool1\n"
+			"conv p w2 b = f conv2\n"
+			"conv b w3 c = f conv3\n"
+			"conv c w4 d = f conv4\n"
+			"kernel loss_back e d = b conv4\n"
+			"wgrad c e g4 = b conv4\n"
+			"dgrad w4 e f = b conv4\n"
+			"wgrad b f g3 = b conv3\n"
+			"dgrad w3 f e = b conv3\n"
+			"wgrad p e g2 = b conv2\n"
+			"dgrad w2 e f = b conv2\n"
+			"unpool p f a h = b pool1\n"
+			"wgrad x h g1 = b conv1\n" LIBRARY_UPDATE},
 	{"start_thread", WEIGHTS "step\n" INPUT FORWARD LOSS "kernel fill z = f conv4\n"
 				 "kernel fill s = b conv4\n"
 				 "@2 kernel loss_back e d x s = b conv4\n"
