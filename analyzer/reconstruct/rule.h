@@ -242,7 +242,7 @@
 	X(FRAMEWORK_ROOTS, "framework_roots", LAYERS, NAMES, SURE, \
 		"names of modules with one root", "the names without it", "pytorch") \
 	/* from passes and layers to all calls */ \
-	X(CALL_GRAPH, "call_graph", LAYERS, ORDER, LIKELY, \
+	X(CALL_GRAPH, "call_graph", LAYERS, ROLE, SURE, \
 		"the launch of a captured graph", "the phase of all its operations, where that is one", "flow graph") \
 	X(CALL_FUNCTION, "call_function", LAYERS, ROLE, SURE, \
 		"a function that communicates, reads input, or goes one way through a layer", "its phase", "test_layer") \
