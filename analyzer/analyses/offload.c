@@ -74,12 +74,11 @@ bool offload_find(
 	offload->late_ns /= count;
 	offload->late_count /= count;
 	step_ns = analysis_iteration(worker, 1).mean;
-	if (offload->to_ns < OFFLOAD_LEAST * step_ns)
+	if (offload->to_ns < FINDING_LEAST * step_ns)
 		return false;
 	offload->returns =
-		offload->from_ns >= fmax(OFFLOAD_LEAST * step_ns, OFFLOAD_RETURNS * offload->to_ns);
-	offload->spread =
-		offload->late_ns >= OFFLOAD_SPREAD * offload->to_ns && offload->late_count >= OFFLOAD_MANY;
+		offload->from_ns >= fmax(FINDING_LEAST * step_ns, OFFLOAD_RETURNS * offload->to_ns);
+	offload->spread = offload->late_ns >= MOSTLY * offload->to_ns && offload->late_count >= OFFLOAD_MANY;
 	offload->large = worker->used_count > 1 && least >= OFFLOAD_LARGE &&
 			 most - least <= OFFLOAD_ALIKE * most && offload->count >= OFFLOAD_MANY;
 	return offload->returns || offload->spread || offload->large;

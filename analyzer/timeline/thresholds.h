@@ -16,6 +16,10 @@
 
 /* clang-format off */
 #define THRESHOLD_LIST(X) \
+	/* anywhere */ \
+	X(double, MOSTLY, 0.5, "share", \
+		"of what is in question that what is named has", \
+		"a majority") \
 	/* who waits for whom */ \
 	X(double, BALANCE_WAITED, 0.01, "share", \
 		"of a collective's time that the others wait for the last, or nobody is said to be last", \
@@ -33,18 +37,12 @@
 	X(double, CAUSE_WAITING, 0.02, "share", \
 		"of an iteration that each of the others waits for a worker, from which it is looked into", \
 		"chosen") \
-	X(double, CAUSE_COST, 0.01, "share", \
-		"of an iteration that a cause costs at least", \
-		"as FINDING_LEAST") \
 	X(double, CAUSE_EXPLAINS, 0.1, "share", \
 		"of what each of the others waits that a cause costs at least", \
 		"chosen") \
 	X(double, CAUSE_RECURS, 0.75, "share", \
 		"of the iterations, of a recurring straggler's steps, in which it shows: what happens now and then is no cause", \
 		"chosen") \
-	X(double, CAUSE_MOSTLY, 0.5, "share", \
-		"of the time in question that what is named has", \
-		"a majority") \
 	X(uint32_t, CAUSE_FEW_GAPS, 10, "gaps", \
 		"in an iteration: fewer, each longer than launching takes, are pauses", \
 		"chosen") \
@@ -60,9 +58,6 @@
 	X(double, CAUSE_RESIDUE, 0.15, "share", \
 		"of what a worker takes longer, below which a layer is not named", \
 		"chosen") \
-	X(double, CAUSE_BY_SIZE, 0.5, "share", \
-		"of what a layer is slower that its larger input explains, from which that is why", \
-		"a majority") \
 	X(double, CAUSE_STAGES_ALIKE, 1.001, "times", \
 		"as busy as another stage: no more than measuring tells apart", \
 		"chosen") \
@@ -77,35 +72,20 @@
 		"chosen") \
 	/* findings */ \
 	X(double, FINDING_LEAST, 0.01, "share", \
-		"of the mean step: what gains less is not listed", \
+		"of the mean step: what gains or costs less is not listed", \
 		"chosen") \
-	X(double, FINDING_CONFIDENT, 0.9, "share", \
-		"of the work that is in usual iterations, below which the doubt is said", \
-		"as RUN_SURE") \
 	X(uint32_t, FINDING_SAMPLED_WELL, 5, "iterations", \
-		"from which waiting is strong evidence in a summary", \
-		"as of traces (finding.h)") \
-	X(double, FINDING_MOSTLY, 0.5, "share", \
-		"of idle or waiting time: what makes that much of it is named", \
-		"a majority") \
-	X(double, FINDING_COMPUTING_SHARE, 0.5, "share", \
-		"of a step: computing is named as what the rest of the time goes to", \
-		"a majority") \
+		"that a figure is of, from which it is strong evidence", \
+		"chosen") \
 	X(double, FINDING_RARE, 0.5, "calls", \
 		"a step: a call that is made less often is rare", \
 		"chosen") \
 	X(uint32_t, FINDING_FEW_CALLS, 3, "calls", \
 		"in all: fewer are no habit of the program", \
 		"twice may be chance") \
-	X(double, OFFLOAD_LEAST, 0.01, "share", \
-		"of an iteration that copies take in each direction: less is batches and results", \
-		"results that are fetched may take as long as a small batch") \
 	X(double, OFFLOAD_RETURNS, 0.3, "share", \
 		"of the time of copies to the device that those back take", \
 		"gradients of half the size, weights that are gathered twice") \
-	X(double, OFFLOAD_SPREAD, 0.5, "share", \
-		"of the time of copies to the device after the first computation", \
-		"a majority") \
 	X(uint32_t, OFFLOAD_MANY, 4, "copies", \
 		"in a step: fewer are a batch", \
 		"chosen") \

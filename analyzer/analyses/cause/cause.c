@@ -29,7 +29,7 @@ bool cause_matters(const struct cause_search *search, double cost_ns)
 {
 	double others = (double)(search->analysis->worker_count - 1);
 
-	return cost_ns >= CAUSE_COST * search->iteration_ns &&
+	return cost_ns >= FINDING_LEAST * search->iteration_ns &&
 	       cost_ns >= CAUSE_EXPLAINS * search->wait_caused_ns / others;
 }
 
@@ -53,7 +53,7 @@ void cause_add(struct cause_search *search, struct cause cause)
 static const char *longer_phase(struct cause_search *search)
 {
 	struct arena *arena = &search->list->arena;
-	double most_ns = CAUSE_COST * search->iteration_ns, own_ns = 0, peer_ns = 0;
+	double most_ns = FINDING_LEAST * search->iteration_ns, own_ns = 0, peer_ns = 0;
 	int most = -1;
 
 	for (int phase = 0; search->peer && phase < PHASE_COUNT; phase++) {

@@ -4,9 +4,9 @@
  * A worker is looked into where the others wait for it: on average at least CAUSE_WAITING of an iteration
  * each. Why is found by comparing it with another worker that has the same layers and is among the faster
  * quarter; only stages of a pipeline have none, and are compared by how busy they are. Everything compared is
- * a median over iterations, and a cause counts if it costs at least CAUSE_COST of an iteration and at least
- * CAUSE_EXPLAINS of what each of the others waits, and shows in at least CAUSE_RECURS of the iterations: what
- * happens now and then is no cause.
+ * a median over iterations, and a cause counts if it costs at least FINDING_LEAST of an iteration and at
+ * least CAUSE_EXPLAINS of what each of the others waits, and shows in at least CAUSE_RECURS of the
+ * iterations: what happens now and then is no cause.
  */
 #ifndef ANALYSES_CAUSE_CAUSE_H
 #define ANALYSES_CAUSE_CAUSE_H

@@ -95,7 +95,7 @@ static void add_blocking(struct cause_search *search, struct blocking *blocking,
  */
 static const char *place_text(struct cause_search *search, const struct host_call *call)
 {
-	if (search->own_calls->by_sites || !call->place || call->place_share < CAUSE_MOSTLY)
+	if (search->own_calls->by_sites || !call->place || call->place_share < MOSTLY)
 		return "";
 	return arena_format(&search->list->arena, ", %.0f%% of it in %s", 100 * call->place_share,
 		print_clean(&search->list->arena, call->place));
@@ -171,8 +171,7 @@ static const char *outside_place(const struct cause_search *search)
 {
 	const struct host_calls *calls = search->own_calls;
 
-	return calls && !calls->by_sites && calls->outside_share >= CAUSE_MOSTLY ? calls->outside_place
-										 : NULL;
+	return calls && !calls->by_sites && calls->outside_share >= MOSTLY ? calls->outside_place : NULL;
 }
 
 static struct excess outside_excess(const struct cause_search *search)
@@ -234,7 +233,7 @@ static double input_ns(const struct cause_measure *measure)
 /* Of what starts late, what no reading, dividing or copying is seen in. */
 static bool is_unseen(const struct cause_search *search, double cost_ns)
 {
-	return input_ns(search->own) - input_ns(search->peer) < CAUSE_MOSTLY * cost_ns;
+	return input_ns(search->own) - input_ns(search->peer) < MOSTLY * cost_ns;
 }
 
 /* ", 20.1 ms of it in no call, mostly in dataset.py(31): __getitem__" or "; 80% of the reading is from FILE".
@@ -326,7 +325,7 @@ static const struct host_call *more_waits(const struct cause_search *search, dou
 {
 	const struct host_calls *calls = search->own_calls;
 	const struct host_call *most = NULL;
-	double most_more = CAUSE_MOSTLY;
+	double most_more = FINDING_RARE;
 
 	for (size_t i = 0; calls && i < calls->count; i++) {
 		const struct host_call *call = &calls->items[i];
@@ -354,7 +353,7 @@ static bool is_pause(const struct cause_search *search, double cost_ns)
 	double count = gaps(search->own) - gaps(search->peer);
 
 	return count < CAUSE_FEW_GAPS && cost_ns > HOST_LAUNCHING_NS * fmax(count, 1) &&
-	       outside_excess(search).late_ns >= CAUSE_MOSTLY * cost_ns;
+	       outside_excess(search).late_ns >= MOSTLY * cost_ns;
 }
 
 /* After a call that waits for the device there is nothing enqueued, and what the host does next shows. */

@@ -109,7 +109,7 @@ static bool add_larger_input(struct cause_search *search, double ns)
 	const struct cause_comparison *c = &search->comparison;
 	double ratio = cause_is_without_sizes(search) ? usual_input_ratio(search) : NAN;
 
-	if (!(ratio - 1 >= CAUSE_BY_SIZE * (c->factor - 1)))
+	if (!(ratio - 1 >= MOSTLY * (c->factor - 1)))
 		return false;
 	cause_add(search,
 		(struct cause){.kind = CAUSE_WORK,

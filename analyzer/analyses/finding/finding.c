@@ -36,9 +36,11 @@ const char *finding_strength_text(enum finding_strength strength)
 
 enum finding_strength finding_measured(const struct finding_list *list)
 {
-	if (list->step.whole || list->step.confidence < FINDING_CONFIDENT || list->step.used < 3)
+	if (list->step.whole || list->step.confidence < RUN_SURE || list->step.used < 3)
 		return FINDING_WEAK;
-	return list->step.used < 5 || list->step.ranks < list->step.world ? FINDING_LIKELY : FINDING_STRONG;
+	return list->step.used >= FINDING_SAMPLED_WELL && list->step.ranks >= list->step.world
+		       ? FINDING_STRONG
+		       : FINDING_LIKELY;
 }
 
 const char *finding_ranks(struct finding_list *list)
@@ -55,10 +57,9 @@ const char *finding_ranks(struct finding_list *list)
 static const char *basis_of(struct finding_list *list)
 {
 	const struct step *step = &list->step;
-	const char *sure =
-		step->confidence < FINDING_CONFIDENT
-			? arena_format(&list->arena, " (confidence %.0f%%)", 100 * step->confidence)
-			: "";
+	const char *sure = step->confidence < RUN_SURE ? arena_format(&list->arena, " (confidence %.0f%%)",
+								 100 * step->confidence)
+						       : "";
 	const char *text = step->whole ? arena_format(&list->arena, "the recording as one, %s", finding_ranks(list))
 				       : arena_format(&list->arena, "%zu of %zu iterations%s, %s", step->used,
 						 step->count, sure, finding_ranks(list));

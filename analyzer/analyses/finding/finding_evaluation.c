@@ -46,7 +46,7 @@ static struct evaluation evaluation_of(const struct analysis *analysis, const st
 
 static enum finding_strength strength_of(const struct finding_list *list)
 {
-	return list->step.confidence < 0.9 ? FINDING_WEAK : FINDING_LIKELY;
+	return list->step.confidence < RUN_SURE ? FINDING_WEAK : FINDING_LIKELY;
 }
 
 /* What a step has that goes forward and nothing goes back through, by who says what it is. */

@@ -48,7 +48,7 @@ static const struct host_call *find_call(const struct host_calls *calls, const c
 /* ", 83% of it in aten::item"; "": nowhere for most of the time, or unknown. `by`: what sites say. */
 static const char *place_words(struct finding_list *list, const char *place, double share, const char *by)
 {
-	if (!place || share < FINDING_MOSTLY)
+	if (!place || share < MOSTLY)
 		return "";
 	return arena_format(&list->arena, ", %.0f%% of it in %s%s", 100 * share,
 		list->calls[0].by_sites ? by : "", print_clean(&list->arena, place));
@@ -133,8 +133,8 @@ static double unblocked_ns(const struct finding_list *list, size_t worker)
 /* What the host does for most of the idle time that is in no call; NULL: nothing that has a name. */
 static const struct host_habit *habit_of(const struct host_calls *calls)
 {
-	return !calls->by_sites && calls->outside_ns > FINDING_MOSTLY * calls->idle_ns &&
-			       calls->outside_share >= FINDING_MOSTLY
+	return !calls->by_sites && calls->outside_ns > MOSTLY * calls->idle_ns &&
+			       calls->outside_share >= MOSTLY
 		       ? host_habit_of(calls->outside_place)
 		       : NULL;
 }
@@ -275,7 +275,7 @@ static enum exchange usual_exchange(const struct analysis *analysis)
 		}
 	}
 	for (int i = 0; i < EXCHANGE_COUNT; i++)
-		if (sums_ns[i] > FINDING_MOSTLY * all_ns)
+		if (sums_ns[i] > MOSTLY * all_ns)
 			return (enum exchange)i;
 	return EXCHANGE_OTHER;
 }
@@ -300,7 +300,7 @@ static bool are_partners_unknown(const struct analysis *analysis)
 			unknown_ns += ns;
 	}
 	free(met);
-	return unknown_ns > FINDING_MOSTLY * all_ns;
+	return unknown_ns > MOSTLY * all_ns;
 }
 
 /* NULL: what holds for any communication. Gradients are exchanged only where there is a backward pass. */
@@ -410,7 +410,7 @@ static void add_computing(struct finding_list *list)
 	double ns = analysis_compute(analysis->workers, analysis->worker_count).mean, layer_ns;
 	const struct layer *layer = costliest(list, &analysis->workers[0], &layer_ns);
 
-	if (!(ns >= FINDING_COMPUTING_SHARE * list->step.mean_ns))
+	if (!(ns >= MOSTLY * list->step.mean_ns))
 		return;
 	finding_add(list,
 		(struct finding){.kind = FINDING_COMPUTING,

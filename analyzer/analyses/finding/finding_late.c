@@ -106,7 +106,7 @@ static struct more more_than_others(const struct finding_list *list, size_t work
 static const char *place_text(
 	struct finding_list *list, const struct host_calls *calls, const char *place, double share)
 {
-	if (!place || calls->by_sites || share < FINDING_MOSTLY)
+	if (!place || calls->by_sites || share < MOSTLY)
 		return "";
 	return arena_format(
 		&list->arena, ", %.0f%% of it in %s", 100 * share, print_clean(&list->arena, place));
@@ -130,9 +130,7 @@ static struct finding_late say(struct finding_list *list, size_t worker, const s
 		return (struct finding_late){more->ns,
 			arena_format(arena, "it has %s more of \"%s\" each", time, phase_titles[more->phase]),
 			NULL};
-	habit = calls->by_sites || calls->outside_share < FINDING_MOSTLY
-			? NULL
-			: host_habit_of(calls->outside_place);
+	habit = calls->by_sites || calls->outside_share < MOSTLY ? NULL : host_habit_of(calls->outside_place);
 	return (struct finding_late){more->ns,
 		arena_format(arena,
 			"its device has no work for %s more each while the host is in no call%s%s", time,
@@ -151,7 +149,7 @@ static struct finding_late late_by_evaluation(struct finding_list *list, size_t 
 		if (list->step.outlier[i])
 			ns += without_gradients_before(list->analysis, of, of->used[i]) /
 			      (double)list->step.outlier_count;
-	if (!(ns > 0 && ns >= FINDING_MOSTLY * least_ns))
+	if (!(ns > 0 && ns >= MOSTLY * least_ns))
 		return (struct finding_late){0};
 	return (struct finding_late){ns,
 		arena_format(&list->arena,
@@ -164,7 +162,7 @@ struct finding_late finding_late(struct finding_list *list, size_t worker, bool 
 {
 	struct more more = in_outliers ? more_in_outliers(list, worker) : more_than_others(list, worker);
 
-	if (more.ns > 0 && more.ns >= FINDING_MOSTLY * least_ns)
+	if (more.ns > 0 && more.ns >= MOSTLY * least_ns)
 		return say(list, worker, &more);
 	return in_outliers ? late_by_evaluation(list, worker, least_ns) : (struct finding_late){0};
 }
@@ -216,12 +214,10 @@ struct finding_late finding_late_in_turn(struct finding_list *list)
 			most = last;
 		}
 	}
-	if (!(waited_ns > 0) || more_ns < FINDING_MOSTLY * waited_ns)
+	if (!(waited_ns > 0) || more_ns < MOSTLY * waited_ns)
 		return late;
 	calls = &list->calls[most];
-	habit = calls->by_sites || calls->outside_share < FINDING_MOSTLY
-			? NULL
-			: host_habit_of(calls->outside_place);
+	habit = calls->by_sites || calls->outside_share < MOSTLY ? NULL : host_habit_of(calls->outside_place);
 	late.more_ns = more_ns / (double)list->step.used;
 	late.text = arena_format(&list->arena,
 		"the rank that is late in a step has its host in no call for %s longer, on average%s%s",

@@ -47,7 +47,7 @@ static const char *time_text(const struct search *search, double ns)
 static void summaries_cause_add(struct search *search, struct cause cause)
 {
 	if (isfinite(cause.cost_ns) &&
-		(cause.cost_ns < CAUSE_COST * search->iteration_ns ||
+		(cause.cost_ns < FINDING_LEAST * search->iteration_ns ||
 			cause.cost_ns < CAUSE_EXPLAINS * search->wait_caused_ns / search->others))
 		return;
 	cause.worker = cause.other = search->worker;
