@@ -25,7 +25,7 @@
 		"of a collective's time that the others wait for the last, or nobody is said to be last", \
 		"somebody is always last") \
 	X(double, SLOW_LINK_TIMES, 1.3, "times", \
-		"as long as the same collective usually takes, from which a link is slow", \
+		"as long as the same transfer takes on other links, from which a link is slow", \
 		"NCCL itself varies by less between equal links") \
 	X(uint32_t, SLOW_LINK_LEAST, 3, "collectives", \
 		"of a kind: fewer have no typical time", \
@@ -52,20 +52,11 @@
 	X(double, CAUSE_FACTOR_COUNTS, 1.03, "times", \
 		"as long as the peer, below which a difference is the measurement's", \
 		"chosen") \
-	X(double, CAUSE_FACTOR_SPREAD, 1.1, "times", \
-		"the factor that a device is slower by, up to which its copies are too", \
-		"chosen") \
 	X(double, CAUSE_RESIDUE, 0.15, "share", \
 		"of what a worker takes longer, below which a layer is not named", \
 		"chosen") \
-	X(double, CAUSE_STAGES_ALIKE, 1.001, "times", \
-		"as busy as another stage: no more than measuring tells apart", \
-		"chosen") \
 	X(double, CAUSE_STAGE_COUNTS, 1.05, "times", \
 		"as busy as other stages, or as long as the same calls elsewhere", \
-		"chosen") \
-	X(double, CAUSE_LINK_COUNTS, 1.25, "times", \
-		"as long as the same bytes take elsewhere between stages", \
 		"chosen") \
 	X(double, HOST_LAUNCHING_NS, 100000, "ns", \
 		"on average that a call takes, from which it has waited: giving work takes less", \

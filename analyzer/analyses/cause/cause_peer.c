@@ -22,8 +22,7 @@ double cause_slow_copying(const struct cause_search *search)
 	const struct cause_measure *own = search->own, *peer = search->peer;
 	double later_ns = own->lead.median - peer->lead.median;
 	double more_ns = own->h2d.median + own->md.median - peer->h2d.median - peer->md.median;
-	double expected_ns =
-		(peer->h2d.median + peer->md.median) * (search->comparison.factor - 1) * CAUSE_FACTOR_SPREAD;
+	double expected_ns = (peer->h2d.median + peer->md.median) * (search->comparison.factor - 1);
 
 	if (!search->comparison.slower)
 		return 0;

@@ -84,7 +84,7 @@ static bool stands_for_busiest(const struct cause_search *search)
 {
 	const struct cause_stage *stage = &search->stages[search->own->worker->stage];
 
-	return stage->busiest == search->worker && search->busiest_stage <= stage->busy * CAUSE_STAGES_ALIKE;
+	return stage->busiest == search->worker && search->busiest_stage <= stage->busy;
 }
 
 static bool is_size_unknown(const struct cause_search *search)
@@ -234,7 +234,7 @@ void cause_find_link(struct cause_search *search)
 		const struct line *line = &lines.items[i];
 		double usual = usual_ns(&lines, line);
 
-		if (line->from != search->worker || !(line->median_ns > CAUSE_LINK_COUNTS * usual))
+		if (line->from != search->worker || !(line->median_ns > SLOW_LINK_TIMES * usual))
 			continue;
 		cause_add(search,
 			(struct cause){.kind = CAUSE_LINK,

@@ -109,7 +109,7 @@ static double slow_copying_ns(const struct search *search)
 
 	if (search->factor <= 1)
 		return 0;
-	return fmax(0, fmin(later_ns, fmin(more_ns, than_ns * (search->factor - 1) * CAUSE_FACTOR_SPREAD)));
+	return fmax(0, fmin(later_ns, fmin(more_ns, than_ns * (search->factor - 1))));
 }
 
 static void find_slower(struct search *search, const struct pair *pairs, size_t count)
