@@ -20,7 +20,7 @@ import sys
 import tempfile
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-UNITS = ["rules", "threads", "iteration", "layer", "stage", "replay", "framework", "layer_framework", "given", "marker", "phase", "timeline", "balance", "cause", "comm", "compare", "effect", "kernels", "path",
+UNITS = ["rules", "threads", "iteration", "layer", "stage", "replay", "framework", "layer_framework", "given", "marker", "phase", "timeline", "balance", "cause", "cause_limits", "comm", "compare", "effect", "finding", "kernels", "path",
          "recent", "roofline", "slow_input", "slowdown", "standing", "summaries"]
 SLOW = ["golden", "test_spans", "test_search"]
 ROW = re.compile(r'^\tX\((\w+), "(\w+)", .*?\\\n.*?"(none|[\w ]+)"\)', re.MULTILINE)
