@@ -1,4 +1,5 @@
 /* What PyTorch says: see framework.h. */
+#include "framework_kind.h"
 #include "framework_private.h"
 #include "framework_tensorflow.h"
 #include "framework_xla.h"
@@ -367,6 +368,7 @@ struct framework_word framework_word_in(const struct framework *framework, uint3
 
 	word.owns = owns(framework, word.module);
 	word.weighs = takes_weights(word.says) || is_product(word.says);
+	word.kind = word.weighs ? framework_layer_kind(word.says) : NULL;
 	word.creates = creates(word.says);
 	word.moves = moves(word.says);
 	word.in_place = word.says && *word.says && word.says[strlen(word.says) - 1] == '_';

@@ -40,6 +40,7 @@ struct framework_word {
 			       made it;    TIMELINE_NO_RANGE: not known */
 	bool owns;          /* the module has parameters of its own, as far as is known */
 	bool weighs;        /* the operator is one that passes are made of, as a product or a norm */
+	const char *kind;   /* of the layer that such an operator is (framework_kind.h), or NULL */
 	bool creates;  /* the operator makes a tensor of none (aten::arange): it never records gradients */
 	bool moves;    /* the operator only moves data, as DDP's broadcasts of buffers need it
 			  (aten::flatten_dense_tensors) */

@@ -3,6 +3,7 @@
  * ##", "forward-compute" and "DistributedDataParallel.forward" are one thing and "forwarding" is none.
  */
 #include "imported_keyword.h"
+#include "framework/framework_kind.h"
 #include "timeline/phase_name.h"
 
 #include <ctype.h>
@@ -113,36 +114,6 @@ static bool has_one(const char *text, const char *const *words)
 	return false;
 }
 
-const char *imported_keyword_layer(const char *name)
-{
-	/* In this order: "binary_cross_entropy_with_logits" is a loss, "batch_norm" no product. */
-	static const struct {
-		const char *word, *kind;
-	} kinds[] = {{"loss", "loss"}, {"cross_entropy", "loss"}, {"embedding", "embedding"},
-		{"attention", "attention"}, {"attn", "attention"}, {"lrn", "lrn"},
-		{"local_response_norm", "lrn"}, {"batch_norm", "norm"}, {"layer_norm", "norm"},
-		{"group_norm", "norm"}, {"instance_norm", "norm"}, {"rms_norm", "norm"},
-		{"layernorm", "norm"}, {"rmsnorm", "norm"}, {"batchnorm", "norm"}, {"dropout", "dropout"},
-		{"softmax", "softmax"}, {"max_pool", "pool"}, {"avg_pool", "pool"}, {"maxpool", "pool"},
-		{"avgpool", "pool"}, {"lstm", "lstm"}, {"aten::gru", "gru"}, {"_rnn", "rnn"}, {"rnn_", "rnn"},
-		{"convolution", "conv"}, {"::conv1d", "conv"}, {"::conv2d", "conv"}, {"::conv3d", "conv"},
-		{"conv_transpose", "conv"}};
-	static const char *const products[] = {
-		"aten::linear", "aten::addmm", "aten::mm", "aten::_scaled_mm", "aten::_addmm_activation"};
-	static const char *const others[] = {"aten::matmul", "aten::bmm", "aten::baddbmm", "aten::einsum"};
-
-	for (size_t i = 0; i < COUNT(products); i++)
-		if (strcmp(name, products[i]) == 0)
-			return "fc";
-	for (size_t i = 0; i < COUNT(others); i++)
-		if (strcmp(name, others[i]) == 0)
-			return "matmul";
-	for (size_t i = 0; i < COUNT(kinds); i++)
-		if (strstr(name, kinds[i].word))
-			return kinds[i].kind;
-	return NULL;
-}
-
 static bool is_sum(const char *name)
 {
 	return strcmp(name, "aten::add") == 0 || strcmp(name, "aten::add_") == 0;
@@ -150,7 +121,7 @@ static bool is_sum(const char *name)
 
 bool imported_keyword_shaped(const char *name)
 {
-	return is_sum(name) || imported_keyword_layer(name);
+	return is_sum(name) || framework_layer_kind(name);
 }
 
 bool imported_keyword_product(const char *name)
@@ -207,7 +178,7 @@ struct imported_keyword imported_keyword_of(const char *name)
 	} else {
 		word.flags = operator_flags(name);
 		if (!(word.flags & IMPORTED_KEYWORD_BACKWARD))
-			word.kind = imported_keyword_layer(name);
+			word.kind = framework_layer_kind(name);
 	}
 	return word;
 }

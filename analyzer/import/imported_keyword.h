@@ -30,9 +30,6 @@ uint8_t imported_keyword_label(const char *label);
 /* The phase (enum phase + 1) of a kernel or copy by its name alone; 0: it does not tell. */
 uint8_t imported_keyword_kernel(const char *name);
 
-/* The layer that an operator of this name is, as layer.h's names begin ("conv", "norm"), or NULL. */
-const char *imported_keyword_layer(const char *name);
-
 /* Are the shapes of such an operator of use? Those of others would only fill the memory. */
 bool imported_keyword_shaped(const char *name);
 /* Is it one product of matrices, or a batch of them, with the factors as its last two inputs of two or three

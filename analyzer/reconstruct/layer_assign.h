@@ -184,6 +184,9 @@ void layer_place_cores(const struct worker_model *model, const struct worker *wo
 
 /* Name, sizes, activation (layer_name.c). */
 void layer_describe(struct layer_assign *assign, uint32_t layer, uint32_t step);
+/* That a layer is of a kind, as `step` of it shows: unless its name says so already it gets a new one, and
+ * sizes. */
+void layer_set_kind(struct layer_assign *assign, uint32_t layer, uint32_t step, const char *kind);
 void layer_add_activation(struct layer_assign *assign, uint32_t layer, uint32_t step);
 const char *layer_kind(
 	const struct layer_assign *assign, uint32_t step); /* "conv", "fc", ...; NULL: none of its own */

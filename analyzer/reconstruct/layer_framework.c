@@ -418,6 +418,18 @@ static void find_evaluations(struct asking *a)
 	layer_find_evaluations(a->words, a->next, a->assign->graph.step_count, a->evaluates);
 }
 
+/* What the operator of a module with weights is called tells more of its kind than the call does. */
+static void name_kinds(struct asking *a)
+{
+	for (uint32_t i = 0; i < a->assign->graph.step_count; i++) {
+		const struct framework_word *word = &a->words[i];
+
+		if ((word->place == FRAMEWORK_FORWARD || word->place == FRAMEWORK_AGAIN) && word->owns &&
+			word->kind && a->assign->layers[i] != LAYER_NONE)
+			layer_set_kind(a->assign, a->assign->layers[i], i, word->kind);
+	}
+}
+
 static void name_roots(struct asking *a)
 {
 	if (!a->assign->roots_apart)
@@ -430,7 +442,10 @@ static const struct word_rule word_rules[] = {
 	{RULE_FRAMEWORK_TRAINER, leave_trainer},
 	{RULE_FRAMEWORK_EVALUATIONS, find_evaluations},
 };
-static const struct word_rule name_rules[] = {{RULE_FRAMEWORK_ROOTS, name_roots}};
+static const struct word_rule name_rules[] = {
+	{RULE_FRAMEWORK_KINDS, name_kinds},
+	{RULE_FRAMEWORK_ROOTS, name_roots},
+};
 
 void layer_framework(struct layer_assign *assign)
 {

@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MOST_DIMENSIONS 8
@@ -205,14 +206,16 @@ static const char *product_text(struct layer_assign *assign, struct arena *arena
 	const struct flow *flow = graph_flow(&assign->graph, step);
 	uint64_t m = 0, n = 0, transposed = 0;
 	struct flow_product product;
-	bool first = false;
+	bool known = false, first = false;
 
-	for (uint32_t i = 0; i < flow->access_count; i++)
+	for (uint32_t i = 0; i < flow->access_count && !known; i++)
 		if (flow->accesses[i].mode == FLOW_READ && !strstr(flow->accesses[i].label, "bias") &&
 			is_parameter(assign, step, flow->accesses[i].address)) {
 			first = flow_is_matrix(flow->accesses[i].label, 'a');
-			break;
+			known = true;
 		}
+	if (!known) /* which of the operands is the weight */
+		return "";
 	if (!flow_product(assign->timeline, operation, &product)) {
 		timeline_value(assign->timeline, operation, "m", &m);
 		timeline_value(assign->timeline, operation, "n", &n);
@@ -263,32 +266,32 @@ static bool is_kind(const char *kind, const char *word)
 	return strcmp(kind, word) == 0;
 }
 
-static uint32_t count_kind(const struct layer_assign *assign, const char *kind)
+/* The greatest number of layers of a kind, "12" of "conv12"; 1 of one without a number; 0: there is none. */
+static uint32_t last_of_kind(const struct layer_assign *assign, const char *kind)
 {
-	size_t length = strlen(kind);
-	uint32_t count = 0;
+	const size_t length = strlen(kind);
+	uint32_t last = 0;
 
 	for (size_t i = 0; i < assign->list->count; i++) {
 		const char *name = assign->list->items[i].name;
+		uint32_t number;
 
-		count += name && strncmp(name, kind, length) == 0 &&
-			 strspn(name + length, "0123456789") == strlen(name + length);
+		if (!name || strncmp(name, kind, length) != 0 ||
+			strspn(name + length, "0123456789") != strlen(name + length))
+			continue;
+		number = name[length] ? (uint32_t)strtoul(name + length, NULL, 10) : 1;
+		last = number > last ? number : last;
 	}
-	return count;
+	return last;
 }
 
-void layer_describe(struct layer_assign *assign, uint32_t layer, uint32_t step)
+/* A layer of a kind, by a step of it. One softmax or loss needs no number; a second one gets it. */
+static void describe_as(struct layer_assign *assign, uint32_t layer, uint32_t step, const char *kind)
 {
 	struct arena *arena = &assign->list->arena;
 	struct layer *item = &assign->list->items[layer];
 	const struct timeline_operation *operation =
 		&assign->timeline->operations[assign->graph.steps[step].operation];
-	static const char *const specials[] = {[LAYER_IS_LOSS] = "loss",
-		[LAYER_IS_SUM] = "add",
-		[LAYER_IS_ATTENTION] = "attention",
-		[LAYER_IS_SCALE] = "scale"};
-	const char *kind =
-		assign->specials[layer] ? specials[assign->specials[layer]] : layer_kind(assign, step);
 	int64_t shape[MOST_DIMENSIONS];
 	uint32_t count = dimensions(assign, operation, "x", shape);
 
@@ -298,11 +301,6 @@ void layer_describe(struct layer_assign *assign, uint32_t layer, uint32_t step)
 		count = dimensions(assign, operation, "q", shape);
 	item->input = join(arena, shape, count, "x");
 	item->text = "";
-	item->module = "";
-	item->activation = "";
-	item->site = operation->site ? arena_text(arena, operation->site, strlen(operation->site)) : "";
-	if (!kind)
-		kind = "layer";
 	if (is_kind(kind, "conv")) {
 		item->text = convolution_text(assign, arena, operation);
 	} else if (is_kind(kind, "pool")) {
@@ -321,11 +319,42 @@ void layer_describe(struct layer_assign *assign, uint32_t layer, uint32_t step)
 	} else if (is_kind(kind, "rnn") || is_kind(kind, "lstm") || is_kind(kind, "gru")) {
 		item->text = recurrent_text(assign, arena, operation);
 	}
-	/* One softmax or loss needs no number; a second one gets it. */
-	if ((is_kind(kind, "softmax") || is_kind(kind, "loss")) && count_kind(assign, kind) == 0)
+	item->name = NULL;
+	if ((is_kind(kind, "softmax") || is_kind(kind, "loss")) && last_of_kind(assign, kind) == 0)
 		item->name = kind;
 	else
-		item->name = arena_format(arena, "%s%u", kind, count_kind(assign, kind) + 1);
+		item->name = arena_format(arena, "%s%u", kind, last_of_kind(assign, kind) + 1);
+}
+
+void layer_describe(struct layer_assign *assign, uint32_t layer, uint32_t step)
+{
+	static const char *const specials[] = {[LAYER_IS_LOSS] = "loss",
+		[LAYER_IS_SUM] = "add",
+		[LAYER_IS_ATTENTION] = "attention",
+		[LAYER_IS_SCALE] = "scale"};
+	const char *kind =
+		assign->specials[layer] ? specials[assign->specials[layer]] : layer_kind(assign, step);
+	const struct timeline_operation *operation =
+		&assign->timeline->operations[assign->graph.steps[step].operation];
+	struct layer *item = &assign->list->items[layer];
+
+	item->module = "";
+	item->activation = "";
+	item->site = operation->site
+			     ? arena_text(&assign->list->arena, operation->site, strlen(operation->site))
+			     : "";
+	describe_as(assign, layer, step, kind ? kind : "layer");
+}
+
+void layer_set_kind(struct layer_assign *assign, uint32_t layer, uint32_t step, const char *kind)
+{
+	const char *name = assign->list->items[layer].name;
+	const size_t length = strlen(kind);
+
+	if (name && strncmp(name, kind, length) == 0 &&
+		strspn(name + length, "0123456789") == strlen(name + length))
+		return;
+	describe_as(assign, layer, step, kind);
 }
 
 /* The vendor's enumerators of activation modes, and of functions of the graph API from 100 on. */

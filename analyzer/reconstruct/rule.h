@@ -239,6 +239,8 @@
 		"test_layer_framework") \
 	X(FRAMEWORK_EVALUATIONS, "framework_evaluations", PASSES, FRAMEWORK, SURE, \
 		"passes without gradients", "frozen, or an evaluation", "test_layer_framework") \
+	X(FRAMEWORK_KINDS, "framework_kinds", LAYERS, FRAMEWORK, SURE, \
+		"operators of modules with weights", "the kinds of their layers", "test_layer_framework") \
 	X(FRAMEWORK_ROOTS, "framework_roots", LAYERS, NAMES, SURE, \
 		"names of modules with one root", "the names without it", "pytorch") \
 	/* from passes and layers to all calls */ \

@@ -387,6 +387,20 @@ static double time_at(const struct operators *operators, const char *path)
 	return 0;
 }
 
+/* By the operators of their modules: the launches say nothing of it. */
+static void check_kinds(const struct analysis *analysis)
+{
+	static const char *const names[][2] = {{"net.0", "fc1"}, {"net.2.0", "fc2"}};
+	const struct layer_list *layers = &analysis->workers[0].layers;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		for (size_t l = 0; l < layers->count; l++)
+			if (strcmp(layers->items[l].module, names[i][0]) == 0)
+				CHECK(strcmp(layers->items[l].name, names[i][1]) == 0,
+					"%s is called %s, expected %s", names[i][0], layers->items[l].name,
+					names[i][1]);
+}
+
 static void check_operators(
 	const struct analysis *analysis, const char *what, const struct row *rows, uint32_t count)
 {
@@ -415,6 +429,7 @@ static void check_operators(
 	CHECK(fabs(sum_ns - operators.known * operators.nodes[0].time_ns) < 1e-6, "%s: %g ns in operators",
 		what, sum_ns);
 	if (strcmp(what, "eager") == 0) {
+		check_kinds(analysis);
 		CHECK(fabs(time_at(&operators, "net/0/aten::linear/cudaLaunchKernel") - 10) < 1e-6,
 			"eager: net.0");
 		CHECK(fabs(time_at(&operators, "net/2/0/aten::linear") - 10) < 1e-6, "eager: net.2.0");
