@@ -62,7 +62,11 @@ static struct left_out count_left_out(const struct analysis *analysis, const str
 /* Networks or heads that train by turns. */
 static const char *turn_text(struct arena *arena, size_t turns)
 {
-	return turns == 2 ? ", every other one" : turns ? arena_format(arena, ", one in every %zu", turns) : "";
+	const char *which = turns == 2 ? "every other one" : arena_format(arena, "one in every %zu", turns);
+
+	return turns ? arena_format(
+			       arena, " (%s; --iteration-every %zu takes %zu as one)", which, turns, turns)
+		     : "";
 }
 
 static const char *append(struct arena *arena, const char *list, const char *item)

@@ -154,6 +154,12 @@ bool iteration_cut_every(struct iteration_finder *finder)
 	if (!rule || rule->every < 2 || rule->at || rule->end)
 		return false;
 	join_pieces(finder, rule->every);
+	if (finder->judged) { /* together they may be alike where each by itself is not */
+		const double sure = finder->sure;
+
+		iteration_judge_pieces(finder, finder->source);
+		finder->sure = sure;
+	}
 	return finder->piece_count > 0;
 }
 

@@ -78,6 +78,18 @@ static const struct {
 		"kernel two b = -\n"
 		"kernel one c = -\n"
 		"kernel two d = -\n"},
+	{"every", /* two that are not alike make one */
+		"every 2\n"
+		"step\n"
+		"kernel one a = -\n"
+		"enter Optimizer.step#SGD.step\n"
+		"kernel two b = u\n"
+		"leave\n"
+		"kernel three c = -\n"
+		"kernel four d = -\n"
+		"enter Optimizer.step#SGD.step\n"
+		"kernel two b = u\n"
+		"leave\n"},
 	{"REPEATS_LEAST", /* of a range */
 		"step\n"
 		"enter batch loop\n"
