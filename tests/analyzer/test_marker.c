@@ -89,7 +89,7 @@ static void check_requests(const char *wanted, bool with_inner, bool with_outer,
 		in(&p, own);
 		request(&p, i, inner);
 		in(&p, 0);
-		for (uint32_t other = 0; apart && other < 3; other++) /* as much again that is in none */
+		if (apart) /* as much again that is in none */
 			request(&p, i, 0);
 	}
 	if (outer)
@@ -139,8 +139,90 @@ static void check_epochs(bool with_steps)
 	analysis_free(&analysis);
 }
 
+/* So many turns of the same kernels, of which the last of each is an optimizer's where that is said. */
+static void repeat(struct program *p, uint32_t count, const char *optimizer)
+{
+	const uint32_t step =
+		optimizer ? builder_range(&p->builder, PM_RANGE_USER, optimizer, NULL, "train (train.py:9)")
+			  : 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		for (uint32_t kernel = 0; kernel < KERNELS; kernel++) {
+			const bool steps = optimizer && kernel + 1 == KERNELS;
+
+			if (steps)
+				in(p, step);
+			launch(p, kernel);
+			if (steps)
+				in(p, 0);
+		}
+}
+
+/* Kernels without names that repeat may be of any loop. */
+static void check_repetition(void)
+{
+	struct program p;
+	struct analysis analysis;
+
+	begin(&p);
+	repeat(&p, 16, NULL);
+	find(&p, &analysis);
+	CHECK(analysis.is_whole && analysis.rejected.count > 0 && analysis.rejected.confidence > 0.4,
+		"what repeats is an iteration: of %zu with confidence %g", analysis.rejected.count,
+		analysis.rejected.confidence);
+	analysis_free(&analysis);
+}
+
+static void check_optimizer(uint32_t steps, bool tells)
+{
+	struct program p;
+	struct analysis analysis;
+	const struct iteration_list *list;
+
+	begin(&p);
+	repeat(&p, steps, "Optimizer.step#SGD.step");
+	find(&p, &analysis);
+	list = &analysis.workers[0].iterations;
+	CHECK((analysis.worker_count == 1 && list->source == ITERATION_BY_OPTIMIZER) == tells &&
+			(!tells || list->count == steps),
+		"of %u steps of an optimizer %zu iterations by %d", steps, list->count, (int)list->source);
+	analysis_free(&analysis);
+}
+
+/* The program's own markers, each around two turns of its kernels. */
+static void check_given(void)
+{
+	struct program p;
+	struct timeline timeline;
+	struct analysis analysis;
+	const struct iteration_list *list;
+	struct timeline_step given = {.begin_ns = 0};
+
+	begin(&p);
+	repeat(&p, 8, NULL);
+	builder_timeline(&p.builder, &timeline);
+	for (uint32_t i = 0; i < 4; i++) {
+		const size_t first = (size_t)i * 2 * KERNELS;
+
+		given.begin_ns = timeline_call(&timeline, (uint32_t)first).begin_ns;
+		given.end_ns = timeline_call(&timeline, (uint32_t)first + 2 * KERNELS - 1).end_ns;
+		given.number = i;
+		*MEM_PUSH(timeline.steps, timeline.step_count, timeline.step_room) = given;
+	}
+	timeline.processes[0].step_count = 4;
+	analysis_init(&analysis, &timeline, 1);
+	list = &analysis.workers[0].iterations;
+	CHECK(analysis.worker_count == 1 && list->source == ITERATION_BY_STEPS && list->count == 4,
+		"four markers: %zu iterations by %d", list->count, (int)list->source);
+	analysis_free(&analysis);
+}
+
 int main(void)
 {
+	check_repetition();
+	check_optimizer(1, false); /* may be the last one of a set-up */
+	check_optimizer(3, true);
+	check_given();
 	check_requests("request", false, false, false, 1);
 	check_requests("request", false, true, false, 1); /* one is no iteration */
 	check_requests(NULL, true, false, false, 1);      /* which of the two? */

@@ -7,7 +7,10 @@
  * call.
  */
 #include "check.h"
+#include "reconstruct/analysis.h"
 #include "reconstruct/iteration_search.h"
+#include "timeline/timeline_read.h"
+#include "trace_builder.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -207,8 +210,122 @@ static void check_candidates(void)
 	CHECK(count_inputs("<a 11k <a 11k <a") == 3, "copies a dozen calls apart are of one batch");
 }
 
+/* ---- What is known of the letters: from calls of two threads ---- */
+
+struct calls {
+	struct builder builder;
+	uint32_t function, collective, queue;
+	uint64_t now_ns;
+};
+
+static void begin(struct calls *calls)
+{
+	builder_init(&calls->builder);
+	calls->function = builder_function(&calls->builder, "cudart LAUNCH cudaLaunchKernel string:kernel");
+	calls->collective = builder_function(&calls->builder, "nccl COMM ncclAllReduce bytes:bytes");
+	calls->queue = builder_queue(&calls->builder, 0, 1);
+	calls->now_ns = 10000;
+}
+
+static uint32_t kernel(struct calls *calls, const char *name, const char *site)
+{
+	const uint64_t values[] = {builder_string(&calls->builder, name)};
+
+	return builder_operation(
+		&calls->builder, calls->function, builder_string(&calls->builder, site), values);
+}
+
+static void call(struct calls *calls, uint32_t thread, uint32_t operation, int times)
+{
+	for (int i = 0; i < times; i++, calls->now_ns += 100)
+		builder_call(&calls->builder, thread, calls->now_ns, calls->now_ns + 10, operation,
+			calls->queue, 0, calls->now_ns + 20, calls->now_ns + 80);
+}
+
+/* How many calls have the mark. */
+static size_t count_marked(struct calls *calls, uint8_t mark)
+{
+	struct timeline timeline;
+	struct worker_model model;
+	struct sequence sequence;
+	size_t count = 0;
+
+	builder_timeline(&calls->builder, &timeline);
+	worker_init(&model, &timeline);
+	sequence_init(&sequence, &model, &model.workers[0], false);
+	for (size_t i = 0; i < sequence.count; i++)
+		count += (sequence.marks[i] & mark) != 0;
+	sequence_free(&sequence);
+	worker_free(&model);
+	timeline_free(&timeline);
+	return count;
+}
+
+/* A thread that Python does not call in, so often after the one that it does. */
+static size_t count_backward(int turns)
+{
+	struct calls calls;
+	uint32_t python, other;
+
+	begin(&calls);
+	python = kernel(&calls, "one", "forward (net.py:1)");
+	other = kernel(&calls, "two", "");
+	builder_python(&calls.builder, python, 0, "forward (net.py:1)", "<module> (train.py:9)");
+	builder_python(&calls.builder, other, PM_PYTHON_NONE, NULL, NULL);
+	for (int i = 0; i < turns; i++) {
+		call(&calls, 1, python, 4);
+		call(&calls, 2, other, 2);
+	}
+	call(&calls, 1, python, 4);
+	return count_marked(&calls, SEQUENCE_BACKWARD);
+}
+
+/* One kernel, launched by the optimizer so often and elsewhere so often. */
+static size_t count_updates(int optimizer, int elsewhere)
+{
+	struct calls calls;
+	uint32_t update, loss, other;
+
+	begin(&calls);
+	update = kernel(&calls, "scale", "SGD.step (sgd.py:1)");
+	loss = kernel(&calls, "scale", "loss (net.py:1)");
+	other = kernel(&calls, "other", "loss (net.py:1)");
+	for (int i = 0; i < optimizer + elsewhere; i++) {
+		call(&calls, 1, i < optimizer ? update : loss, 1);
+		call(&calls, 1, other, 2);
+	}
+	return count_marked(&calls, SEQUENCE_UPDATE);
+}
+
+/* Of collectives alone, so many. */
+static bool is_exchange(int count)
+{
+	struct timeline timeline;
+	struct calls calls;
+	bool is;
+
+	begin(&calls);
+	call(&calls, 1, builder_operation(&calls.builder, calls.collective, 0, (const uint64_t[]){4096}),
+		count);
+	builder_timeline(&calls.builder, &timeline);
+	is = analysis_exchanges_only(&timeline);
+	timeline_free(&timeline);
+	return is;
+}
+
+static void check_calls(void)
+{
+	CHECK(count_backward(1) == 0, "what a thread does once, as compiling, is backward");
+	CHECK(count_backward(3) == 6, "what a thread does in turns is not backward");
+	CHECK(count_updates(10, 0) == 10, "a kernel of the optimizer's alone does not update");
+	CHECK(count_updates(7, 3) == 0, "a kernel that is often launched elsewhere updates");
+	CHECK(!is_exchange(7), "7 collectives are a benchmark");
+	CHECK(is_exchange(15), "15 are none");
+}
+
 int main(void)
 {
+	check_calls();
 	check_bursts();
 	check_repeats();
 	check_joined();
