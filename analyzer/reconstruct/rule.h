@@ -43,7 +43,7 @@
 	X(ITERATION_USER, "iteration_user", ITERATIONS, USER, SURE, \
 		"the user's rule", "iterations where it matches", "test_rules") \
 	X(ITERATION_MARKERS, "iteration_markers", ITERATIONS, NAMES, SURE, \
-		"the program's own markers", "an iteration a marker", "none") \
+		"the program's own markers", "an iteration a marker", "test_marker") \
 	X(ITERATION_OPTIMIZER, "iteration_optimizer", ITERATIONS, FRAMEWORK, SURE, \
 		"steps of an optimizer", "an iteration up to each step", "test_rules") \
 	X(ITERATION_VARIABLES, "iteration_variables", ITERATIONS, FRAMEWORK, SURE, \
