@@ -1,6 +1,5 @@
 /* How many iterations the whole run has had: see analysis.h. */
 #include "analysis.h"
-#include "timeline/constants.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -21,7 +20,7 @@ static double most_frequent(double *values, size_t count)
 	if (count > 1)
 		qsort(values, count, sizeof(*values), by_number);
 	for (size_t i = 0; i < count; i++) {
-		while (values[i] - values[first] > COUNT_SAME)
+		while (values[i] - values[first] > 1) /* the first or last iteration is cut */
 			first++;
 		if (i + 1 - first > best) {
 			best = i + 1 - first;

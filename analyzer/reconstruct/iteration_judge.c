@@ -198,7 +198,7 @@ static bool is_same_work(const struct amounts *amounts, size_t a, size_t b)
 		i += left;
 		j += right;
 	}
-	return apart <= JUDGE_SAME_WORK * fmax(sum, other_sum);
+	return fmax(sum, other_sum) - apart >= JUDGE_SIMILAR * fmax(sum, other_sum);
 }
 
 /*
@@ -216,7 +216,7 @@ static bool has_other_size(const struct amounts *amounts, size_t a, size_t b)
 
 		if (left == right) {
 			common++;
-			differ += fabs(works[i] - others[j]) > JUDGE_SAME_WORK * fmax(works[i], others[j]);
+			differ += fmin(works[i], others[j]) < JUDGE_SIMILAR * fmax(works[i], others[j]);
 		}
 		i += left <= right;
 		j += right <= left;
@@ -381,7 +381,8 @@ static double find_certainty(const struct iteration_search *search)
 	certainty = (backward || forward ? 1 : 0.8) * (1 - pow(0.5, n));
 	if (search->varies && may_hide_evaluation(search))
 		certainty *= 0.85;
-	if (search->optimizers == 1 && search->count < JUDGE_FEW)
+	/* Fewer cannot show the period of two optimizers: the first piece is not compared. */
+	if (search->optimizers == 1 && search->count < 2 * REPEATS_LEAST + 1)
 		certainty *= 0.5 + 0.5 * common_classes(search);
 	/* A recording that begins in the middle may begin between two of the optimizers. */
 	if (search->optimizers > 1 && !is_from_the_start(search->sequence))

@@ -131,7 +131,8 @@ static size_t exact_period(const struct iteration_search *search)
 		most = histograms[i].total > most ? histograms[i].total : most;
 	}
 	sequence_free_histograms(histograms);
-	return most > least && (double)(most - least) >= PERIOD_MUCH_MORE * (double)most ? found : 1;
+	/* Less is a metric that is computed now and then. */
+	return most > least && (double)least <= JUDGE_SIMILAR * (double)most ? found : 1;
 }
 
 /* Which of `period` pieces is the longest, in sum over all. */

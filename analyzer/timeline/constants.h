@@ -25,15 +25,9 @@
 	X(uint32_t, REPEATS_LEAST, 3, "times", \
 		"that a piece, period, pass of a loop or range comes that is an iteration; that one gathers to be warned", \
 		"twice may be chance") \
-	X(double, JUDGE_SAME_WORK, 0.05, "share", \
-		"of the larger amount of work that two pieces may differ by and be equal", \
-		"chosen") \
 	X(double, JUDGE_SIMILAR, 0.95, "similarity", \
-		"of the calls of two pieces with the same work from which they are alike", \
+		"of the calls of two pieces, and of their work, from which they are alike, and no period", \
 		"chosen") \
-	X(uint32_t, JUDGE_FEW, 7, "pieces", \
-		"fewer cannot show the period of several optimizers", \
-		"three repetitions of two, and one") \
 	X(uint32_t, JUDGE_CLOSE, 8, "calls", \
 		"between copies from the host that are of one input", \
 		"chosen") \
@@ -46,9 +40,6 @@
 	X(uint32_t, START_EARLY, 8, "calls", \
 		"from the start of a piece in which its iteration may begin; or a twentieth of it", \
 		"chosen") \
-	X(double, PERIOD_MUCH_MORE, 0.05, "share", \
-		"of a piece's calls that pieces of a period differ by", \
-		"more than a metric that is computed now and then") \
 	X(double, RANGE_MOSTLY, 0.9, "share", \
 		"of the computations that lie in instances of a range, and of those that it puts where the calls do", \
 		"logging and evaluations lie between, a call at the border on either side") \
@@ -64,9 +55,6 @@
 	X(double, SEQUENCE_PURE, 0.95, "share", \
 		"of a class's calls that are updates where all of them count as such", \
 		"chosen") \
-	X(uint32_t, COUNT_SAME, 1, "calls", \
-		"that counts may differ by and be one", \
-		"the first or last iteration is cut") \
 	X(uint32_t, EXCHANGE_LEAST, 10, "calls", \
 		"of collectives, of which fewer are no exchange without iterations", \
 		"chosen") \
