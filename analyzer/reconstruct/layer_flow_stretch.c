@@ -82,7 +82,7 @@ static bool are_paired(const uint32_t *places, const bool *backward, uint32_t fe
 	}
 	free(forwards);
 	free(backwards);
-	return 2 * again > steps && (double)odd <= STRETCH_MOST_ODD * (double)steps;
+	return 2 * again > steps && (double)odd <= PASS_MOST_APART * (double)steps;
 }
 
 uint32_t flow_stretches(

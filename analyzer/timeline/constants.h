@@ -101,14 +101,11 @@
 		"of one layer's call; one with more is of the whole model", \
 		"two weights, two biases, scale and shift") \
 	X(double, PASS_MOST_APART, 0.1, "share", \
-		"of the calls with parameters that passes of batches of one step differ by", \
+		"of the calls with parameters that passes of batches of one step differ by, or that go forward and not back", \
 		"chosen") \
 	X(uint32_t, STRETCH_JUMP, 3, "parameters", \
 		"that the order skips where another stretch begins", \
 		"two are a weight and its bias") \
-	X(double, STRETCH_MOST_ODD, 0.1, "share", \
-		"of the calls with parameters that do not go forward as often as backward", \
-		"chosen") \
 	X(uint32_t, MODULE_MOST_PARAMETERS, 2, "parameters", \
 		"of a module that is one layer", \
 		"weights and a bias")
