@@ -2,8 +2,7 @@
  * The rules of the reconstruction, one row each: name, key, stage, evidence, strength, what it needs, what it
  * proposes, and the test that fails without it ("flow CASE": a case of tests/analyzer/flow_host.c). In a
  * stage they are applied in the order of the rows: what one has settled the later are not asked about.
- * "pytorch", "jax": only those programs' tests show it; "none": no quick test fails without it. What a call
- * is said to do, by which a rule has decided, is layer_rule.h.
+ * What a call is said to do, by which a rule has decided, is layer_rule.h.
  *
  * rule_driver.h goes through the rules of a stage; tests/mutation switches each off and expects its test to
  * fail.
@@ -49,7 +48,7 @@
 	X(ITERATION_VARIABLES, "iteration_variables", ITERATIONS, FRAMEWORK, SURE, \
 		"operations of a graph that update variables", "an iteration up to each update", "test_rules") \
 	X(ITERATION_PROGRAMS, "iteration_programs", ITERATIONS, FRAMEWORK, SURE, \
-		"runs of a compiled program", "an iteration a run", "jax") \
+		"runs of a compiled program", "an iteration a run", "test_framework") \
 	X(ITERATION_UPDATES, "iteration_updates", ITERATIONS, DATA_FLOW, SURE, \
 		"calls that write parameters", "an iteration up to each update", "test_iteration") \
 	X(ITERATION_SEARCH, "iteration_search", ITERATIONS, NAMES, LIKELY, \
@@ -152,9 +151,9 @@
 	X(UPDATES_SEVERAL, "updates_several", UPDATES, DATA_FLOW, LIKELY, \
 		"stretches without the model's work that update", "a part of the iteration each", "flow twice") \
 	X(UPDATES_CALLER, "updates_caller", UPDATES, NAMES, LIKELY, \
-		"launches by the function that updates", "the update begins with them", "none") \
+		"launches by the function that updates", "the update begins with them", "test_rules") \
 	X(UPDATES_LAST_PASSES, "updates_last_passes", UPDATES, ORDER, LIKELY, \
-		"model's work after the last update", "a part without an update", "none") \
+		"model's work after the last update", "a part without an update", "test_rules") \
 	X(UPDATES_SPREAD, "updates_spread", UPDATES, NAMES, LIKELY, \
 		"updates within the backward pass", "they are set apart, and tell whose gradients there are", "flow soon") \
 	X(UPDATES_ONE, "updates_one", UPDATES, DATA_FLOW, LIKELY, \
@@ -226,7 +225,7 @@
 	X(TOUCH_LOSS, "touch_loss", LAYERS, ORDER, LIKELY, \
 		"steps after the last layer, or before it goes back", "the last layer", "flow middle") \
 	X(TOUCH_UNITS, "touch_units", LAYERS, DATA_FLOW, LIKELY, \
-		"what gathers or scatters parameters of several layers", "the first of them", "pytorch") \
+		"what gathers or scatters parameters of several layers", "the first of them", "test_rules") \
 	X(OUTSIDE_EXCHANGES, "outside_exchanges", LAYERS, DATA_FLOW, LIKELY, \
 		"exchanges before anything computes", "no pass", "test_rules") \
 	X(OUTSIDE_CLEARS, "outside_clears", LAYERS, DATA_FLOW, LIKELY, \
@@ -242,7 +241,7 @@
 	X(FRAMEWORK_KINDS, "framework_kinds", LAYERS, FRAMEWORK, SURE, \
 		"operators of modules with weights", "the kinds of their layers", "test_layer_framework") \
 	X(FRAMEWORK_ROOTS, "framework_roots", LAYERS, NAMES, SURE, \
-		"names of modules with one root", "the names without it", "pytorch") \
+		"names of modules with one root", "the names without it", "test_layer_framework") \
 	/* from passes and layers to all calls */ \
 	X(CALL_GRAPH, "call_graph", LAYERS, ROLE, SURE, \
 		"the launch of a captured graph", "the phase of all its operations, where that is one", "flow graph") \

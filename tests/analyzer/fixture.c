@@ -12,7 +12,7 @@
 #define LINES 200
 #define NAMES 200
 #define SIZES 10
-#define ROOM 0x100000u /* bytes from one name's block to the next */
+#define ROOM 0x1000000u /* bytes from one name's block to the next */
 
 static const struct what {
 	const char *word, *function;
@@ -20,6 +20,7 @@ static const struct what {
 			       always the same */
 } whats[] = {
 	{"up", "cudart COPY cudaMemcpyAsync writes:dst bytes:bytes direction:dir", "AB1"},
+	{"table", "cudart COPY cudaMemcpyAsync writes:dst bytes:bytes direction:dir", "AB1"},
 	{"down", "cudart COPY cudaMemcpyAsync reads:src bytes:bytes direction:dir", "AB2"},
 	{"move", "cudart COPY cudaMemcpyAsync reads:src writes:dst bytes:bytes direction:dir", "AAB3"},
 	{"set", "cudart SET cudaMemsetAsync writes:dst bytes:bytes", "AB"},
@@ -38,6 +39,8 @@ static const struct what {
 	{"drop", "cudnn FORWARD cudnnDropoutForward reads:x_ptr writes:y_ptr", "AA"},
 	{"undrop", "cudnn BACKWARD cudnnDropoutBackward reads:dy_ptr writes:dx_ptr", "AA"},
 	{"axpy", "cublas COMPUTE cublasSaxpy_v2 int:n reads:x_ptr writes:y_ptr", "8AA"},
+	{"times", "cublas COMPUTE cublasSgemm_v2 int:m int:n int:k reads:a_ptr reads:b_ptr writes:c_ptr",
+		"888AAA"},
 	{"reduce", "nccl COMM ncclAllReduce reads:send writes:recv bytes:bytes", "AAB"},
 	{"gather", "nccl COMM ncclAllGather reads:send writes:recv bytes:bytes", "AAB"},
 	{"scatter", "nccl COMM ncclReduceScatter reads:send writes:recv bytes:bytes", "AAB"},
@@ -53,7 +56,7 @@ struct line {
 	const char *words[WORDS];
 	int count;
 	const struct what *what;
-	const char *module, *expected;
+	const char *module, *function, *expected;
 	bool late;
 	uint32_t thread, operation;
 	uint8_t packed[WORDS];
@@ -113,12 +116,12 @@ static void pack(struct line *line, uint32_t value)
 
 /* The addresses of a launch as pm_touch has them: differences of their numbers, zigzag; words that are none
  * are gaps. */
-static void pack_touches(struct fixture *fixture, struct line *line)
+static void pack_touches(struct fixture *fixture, struct line *line, int first)
 {
 	int before = 0;
 	uint32_t gap = 0;
 
-	for (int i = 2; i < line->count; i++) {
+	for (int i = first; i < line->count; i++) {
 		int number, step;
 
 		if (strcmp(line->words[i], "_") == 0) {
@@ -138,6 +141,8 @@ static void pack_touches(struct fixture *fixture, struct line *line)
 static void add_operation(struct fixture *fixture, struct line *line)
 {
 	uint64_t values[8];
+	char site[100];
+	uint32_t at = 0;
 	int word = 1;
 
 	for (size_t i = 0; line->what->values[i]; i++) {
@@ -154,8 +159,12 @@ static void add_operation(struct fixture *fixture, struct line *line)
 		else
 			values[i] = text ? strtoul(text, NULL, 0) : 4096;
 	}
+	if (line->function) {
+		snprintf(site, sizeof(site), "%s (train.py:3)", line->function);
+		at = builder_string(&fixture->builder, site);
+	}
 	line->operation =
-		builder_operation(&fixture->builder, fixture->functions[line->what - whats], 0, values);
+		builder_operation(&fixture->builder, fixture->functions[line->what - whats], at, values);
 	if (line->module)
 		builder_module(&fixture->builder, line->operation, line->module);
 	if (line->thread == 1)
@@ -197,6 +206,8 @@ static void parse_line(struct fixture *fixture, struct line *line, char *text)
 			line->late = true;
 		else if (*word == '%')
 			line->module = word + 1;
+		else if (*word == '^')
+			line->function = word + 1;
 		else if (line->count < WORDS)
 			line->words[line->count++] = word;
 	}
@@ -221,7 +232,9 @@ static void parse_line(struct fixture *fixture, struct line *line, char *text)
 	if (!line->operation)
 		add_operation(fixture, line);
 	if (strcmp(line->words[0], "kernel") == 0)
-		pack_touches(fixture, line);
+		pack_touches(fixture, line, 2);
+	if (strcmp(line->words[0], "table") == 0)
+		pack_touches(fixture, line, 3);
 }
 
 /* "ADDRESS MODULE" */
@@ -276,7 +289,7 @@ static void make_call(struct fixture *fixture, const struct line *line)
 		.packed_count = line->packed_count};
 
 	memcpy(record.packed, line->packed, sizeof(record.packed));
-	if (strcmp(line->words[0], "kernel") == 0)
+	if (line->packed_count)
 		record.flags = PM_FLAG_TOUCHES;
 	builder_record(&fixture->builder, line->thread, &record);
 	record = (struct builder_record){.begin = fixture->now_ns + 20,

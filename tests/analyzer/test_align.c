@@ -1,6 +1,10 @@
-/* Checks the alignment of sequences: partners are equal and in order, and as many as the edits leave. */
+/* Checks the alignment of sequences: partners are equal and in order, and as many as the edits leave; and to
+ * which iterations roles are carried over by it. */
 #include "check.h"
 #include "reconstruct/align.h"
+#include "reconstruct/layer_assign.h"
+#include "timeline/timeline_read.h"
+#include "trace_builder.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -75,8 +79,57 @@ static void check_limit(void)
 		"of nothing");
 }
 
+#define WORKS 20 /* computations of an iteration */
+
+/* An iteration, and another that has so many more: how many of that one's computations have a place. */
+static size_t count_placed(uint32_t more)
+{
+	struct builder builder;
+	struct timeline timeline;
+	struct worker_model model;
+	const uint32_t count = 2 * WORKS + more;
+	struct iteration items[] = {{.call_end = WORKS}, {.first_call = WORKS, .call_end = count}};
+	const struct iteration_list iterations = {.items = items, .count = 2};
+	struct layer_role roles[2 * WORKS] = {{0}};
+	struct layer_list list = {.core_count = WORKS, .core_roles = roles, .operation_roles = roles};
+	uint32_t launch, queue;
+	size_t placed;
+
+	builder_init(&builder);
+	launch = builder_function(&builder, "cudart LAUNCH cudaLaunchKernel string:kernel");
+	queue = builder_queue(&builder, 0, 1);
+	for (uint32_t i = 0; i < count; i++) {
+		const bool others = i >= WORKS && i % 2 && i < WORKS + 2 * more;
+		const uint64_t kernel[] = {builder_string(&builder, others ? "other" : "own")};
+		const uint64_t begin_ns = 10000 + 100 * (uint64_t)i;
+
+		builder_call(&builder, 1, begin_ns, begin_ns + 10,
+			builder_operation(&builder, launch, 0, kernel), queue, 0, begin_ns + 20,
+			begin_ns + 80);
+	}
+	builder_timeline(&builder, &timeline);
+	worker_init(&model, &timeline);
+	layer_place_cores(&model, &model.workers[0], &iterations, &list);
+	placed = list.places[1].count;
+	arena_free(&list.arena);
+	worker_free(&model);
+	timeline_free(&timeline);
+	return placed;
+}
+
+static void check_carried(void)
+{
+	size_t placed = count_placed(WORKS / 2);
+
+	CHECK(placed == WORKS + WORKS / 2,
+		"roles are not carried over to an iteration with half as much more: %zu", placed);
+	placed = count_placed(WORKS);
+	CHECK(placed == 0, "roles are carried over to one with twice as much: %zu", placed);
+}
+
 int main(void)
 {
+	check_carried();
 	static const uint32_t counts[] = {1, 5, 200, LENGTH}, classes[] = {2, 40, 100000};
 
 	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)

@@ -90,8 +90,9 @@ static const struct row eager_rows[] = {
 	NODE("NativeLayerNormBackward0", 5, BACKWARD("net.3")),
 	NODE("torch::autograd::AccumulateGrad", NONE, BACKWARD("net.3")),
 	{ENGINE, BEGINS, PM_RANGE_NODE, "CheckpointFunctionBackward", NULL, 4, BACKWARD(NULL)},
-	{ENGINE, RUNS, PM_RANGE_OPERATOR, "aten::linear", "net.2.0", 90, PHASE_BACKWARD, "net.2.0",
-		LAYER_RULE_RECOMPUTE},
+	{ENGINE, RUNS, PM_RANGE_OPERATOR, "aten::linear", "Net.2.0", 90, PHASE_BACKWARD, "net.2.0",
+		LAYER_RULE_RECOMPUTE}, /* there the variable is not known, and the root has its class's name
+					*/
 	{ENGINE, END, 0, NULL, NULL, NONE, BACKWARD(NULL)},
 	NODE("ExpandBackward0", 3, BACKWARD("net.0")),
 	NODE("ReluBackward0", 2, BACKWARD("net.0")),

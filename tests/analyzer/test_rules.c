@@ -1,43 +1,16 @@
 /* Rules of the reconstruction, each by a step that goes wrong without it (fixture.h). */
 #include "check.h"
 #include "fixture.h"
+#include "fixture_net.h"
 
 #include <string.h>
 
-/* Four convolutions, and how they are trained. */
-#define WEIGHTS \
-	"up w1\n" \
-	"up w2\n" \
-	"up w3\n" \
-	"up w4\n"
-#define INPUT "up x 512 = h\n"
-#define FORWARD \
-	"conv x w1 a = f conv1\n" \
-	"conv a w2 b = f conv2\n" \
-	"conv b w3 c = f conv3\n" \
-	"conv c w4 d = f conv4\n"
-#define BACKWARD \
-	"wgrad c e g4 = b conv4\n" \
-	"dgrad w4 e f = b conv4\n" \
-	"wgrad b f g3 = b conv3\n" \
-	"dgrad w3 f e = b conv3\n" \
-	"wgrad a e g2 = b conv2\n" \
-	"dgrad w2 e f = b conv2\n" \
-	"wgrad x f g1 = b conv1\n"
-#define UPDATE \
-	"kernel sgd_update w1 g1 m1 = u conv1\n" \
-	"kernel sgd_update w2 g2 m2 = u conv2\n" \
-	"kernel sgd_update w3 g3 m3 = u conv3\n" \
-	"kernel sgd_update w4 g4 m4 = u conv4\n"
-#define LIBRARY_UPDATE \
-	"axpy g1 w1 = u conv1\n" \
-	"axpy g2 w2 = u conv2\n" \
-	"axpy g3 w3 = u conv3\n" \
-	"axpy g4 w4 = u conv4\n"
-#define LOSS "kernel loss l d x = f conv4\n"
-#define SEED \
-	"kernel fill s = b conv4\n" \
-	"kernel loss_back e d x s = b conv4\n"
+/* An update in the midst of a step. */
+#define CLIMB \
+	"kernel climb_update w1 g1 m1 = u conv1\n" \
+	"kernel climb_update w2 g2 m2 = u conv2\n" \
+	"kernel climb_update w3 g3 m3 = u conv3\n" \
+	"kernel climb_update w4 g4 m4 = u conv4\n"
 
 /* Parameters made on the device, two of them zero, and a step that updates all at once. */
 #define MADE \
@@ -428,6 +401,59 @@ static const struct {
 			"wgrad a e g2 = b conv2\n"
 			"dgrad w2 e f = b conv2\n"
 			"wgrad x f g1 = b conv1\n" UPDATE},
+	{"updates_caller", /* counts steps, in the function that updates */
+		"at begin\n" WEIGHTS "step\n"
+		"kernel begin x = f conv1\n" INPUT FORWARD LOSS SEED BACKWARD
+		"^Trainer.apply kernel count q = u\n"
+		"^Trainer.apply kernel climb_update w1 g1 m1 = u conv1\n"
+		"^Trainer.apply kernel climb_update w2 g2 m2 = u conv2\n"
+		"^Trainer.apply kernel climb_update w3 g3 m3 = u conv3\n"
+		"^Trainer.apply kernel climb_update w4 g4 m4 = u conv4\n" FORWARD LOSS SEED BACKWARD UPDATE},
+	{"updates_last_passes", /* as LBFGS evaluates once more */
+		"at begin\n" WEIGHTS "step\n"
+		"kernel begin x = f conv1\n" INPUT FORWARD LOSS SEED BACKWARD CLIMB FORWARD LOSS SEED BACKWARD
+			UPDATE FORWARD LOSS SEED BACKWARD},
+	{"touch_units", /* two layers' parameters are gathered together */
+		"up s1 1024\n"
+		"up s2 1024\n"
+		"up s3 1024\n"
+		"up s4 1024\n"
+		"step\n"
+		"up x 512 = h\n"
+		"kernel pack S S+1024 s1 s2 = f conv1\n"
+		"gather S G 2048 = c\n"
+		"table T 64 P1 P2 G G+1024 = f conv1\n"
+		"kernel place T = f conv1\n"
+		"conv x P1 a = f conv1\n"
+		"conv a P2 b = f conv2\n"
+		"kernel pack S S+1024 s3 s4 = f conv3\n"
+		"gather S G 2048 = c\n"
+		"table T 64 P3 P4 G G+1024 = f conv3\n"
+		"kernel place T = f conv3\n"
+		"conv b P3 c = f conv3\n"
+		"conv c P4 d = f conv4\n"
+		"kernel loss l d x = f conv4\n"
+		"kernel fill s = b conv4\n"
+		"kernel loss_back e d x s = b conv4\n"
+		"wgrad c e g4 = b conv4\n"
+		"dgrad P4 e f = b conv4\n"
+		"wgrad b f g3 = b conv3\n"
+		"dgrad P3 f e = b conv3\n"
+		"kernel pack_gradients R R+1024 g3 g4 = b conv3\n"
+		"scatter R r3 2048 = c\n"
+		"kernel pack S S+1024 s1 s2 = b conv1\n"
+		"gather S G 2048 = c\n"
+		"table T+64 64 P1 P2 G G+1024 = b conv1\n"
+		"kernel place T+64 = b conv1\n"
+		"wgrad a e g2 = b conv2\n"
+		"dgrad P2 e f = b conv2\n"
+		"wgrad x f g1 = b conv1\n"
+		"kernel pack_gradients R R+1024 g1 g2 = b conv1\n"
+		"scatter R r1 2048 = c\n"
+		"kernel sgd_update s1 r1 m1 = u conv1\n"
+		"kernel sgd_update s2 r1+1024 m2 = u conv2\n"
+		"kernel sgd_update s3 r3 m3 = u conv3\n"
+		"kernel sgd_update s4 r3+1024 m4 = u conv4\n"},
 };
 
 int main(int argument_count, char **arguments)
