@@ -206,8 +206,8 @@ uint32_t flow_count_updates(const struct flow_work *work);
 
 /*
  * Each parameter is updated within the backward pass (layer_flow_spread.c): marks these launches, of which
- * the part's update is only what comes last. False: too few parameters are updated by launches of such names,
- * or with no work of the model in between.
+ * the part's update is only what comes last. False: launches of such names update no two parameters with work of the
+ * model in between.
  */
 bool flow_find_spread(struct flow_work *work);
 

@@ -4,7 +4,6 @@
  * layers are found; what they touch then tells which work made their gradients.
  */
 #include "layer_flow.h"
-#include "timeline/constants.h"
 
 #include <stdlib.h>
 
@@ -80,7 +79,6 @@ static uint32_t count_apart(const struct flow_work *work)
 
 bool flow_find_spread(struct flow_work *work)
 {
-	uint32_t *marks = mem_alloc(work->place_count, sizeof(*marks)), touched = 0;
 	struct flow_range *ranges = NULL, burst = {0, 0};
 	size_t count = 0, room = 0;
 	bool *weights;
@@ -89,14 +87,10 @@ bool flow_find_spread(struct flow_work *work)
 	for (uint32_t i = 0; i < work->step_count; i++) {
 		work->steps[i].updates = work->steps[i].shown = flow_is_update(work, i);
 		work->steps[i].update_count = work->steps[i].count;
-		if (work->steps[i].updates)
-			touched += flow_count_parameters(work, i, marks, 1);
 	}
-	free(marks);
 	while (next_burst(work, burst.end, &burst))
 		*MEM_PUSH(ranges, count, room) = burst;
-	if (count_apart(work) < 2 || touched < SPREAD_LEAST_UPDATED * work->parameter_count || work->shard_count ||
-		work->assign->list->doubt == LAYER_WEIGHTS_ALONE) {
+	if (count_apart(work) < 2 || work->shard_count || work->assign->list->doubt == LAYER_WEIGHTS_ALONE) {
 		free(ranges);
 		return false;
 	}

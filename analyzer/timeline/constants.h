@@ -91,9 +91,6 @@
 	X(uint32_t, CAST_WIDEST, 2, "times", \
 		"as many bytes has an element of a copy", \
 		"16 bits in 32") \
-	X(double, SPREAD_LEAST_UPDATED, 0.7, "share", \
-		"of the parameters that updates within the backward pass touch", \
-		"chosen") \
 	X(double, TURN_LEAST_ORDER, 0.7, "rank correlation", \
 		"at the turning point from forward to backward", \
 		"chosen") \

@@ -413,6 +413,12 @@ static const struct {
 		"at begin\n" WEIGHTS "step\n"
 		"kernel begin x = f conv1\n" INPUT FORWARD LOSS SEED BACKWARD CLIMB FORWARD LOSS SEED BACKWARD
 			UPDATE FORWARD LOSS SEED BACKWARD},
+	{"updates_spread", /* of two parameters; the others are frozen */
+		WEIGHTS "step\n" INPUT FORWARD LOSS SEED "wgrad c e g4 = b conv4\n"
+			"kernel sgd_update w4 g4 m4 = u conv4\n"
+			"dgrad w4 e f = b conv4\n"
+			"wgrad b f g3 = b conv3\n"
+			"kernel sgd_update w3 g3 m3 = u conv3\n"},
 	{"touch_units", /* two layers' parameters are gathered together */
 		"up s1 1024\n"
 		"up s2 1024\n"
