@@ -137,20 +137,19 @@ RULE_SEARCH(way, bool, false, struct searching, context->work->assign->rule)
 
 static void begin_anew(struct searching *searching)
 {
+	static const struct update_rule blocks[] = {{RULE_BLOCK_TOUCHES, flow_touch_blocks}};
 	struct flow_work *work = searching->work;
 
 	flow_forget_updates(work);
 	memcpy(work->places, searching->places, work->place_count * sizeof(*work->places));
 	work->parameter_count = searching->parameter_count;
 	work->part_count = 0;
+	update_each(RULE_TABLE(blocks), work);
 }
 
 /* Passes for the updates that are found. */
 static bool find_passes(struct flow_work *work)
 {
-	static const struct update_rule blocks[] = {{RULE_BLOCK_TOUCHES, flow_touch_blocks}};
-
-	update_each(RULE_TABLE(blocks), work);
 	flow_hide_updates(work);
 	if (work->parameter_count == 0 || !flow_turn(work))
 		return false;

@@ -142,7 +142,7 @@
 	X(GATHERED_BLOCK, "gathered_block", PARAMETERS, DATA_FLOW, LIKELY, \
 		"a block that all ranks gather with most weights", "all in it", "flow zero") \
 	X(BLOCK_TOUCHES, "block_touches", PARAMETERS, DATA_FLOW, LIKELY, \
-		"a library that reads a block of parameters", "a touch of each", "none") \
+		"a library that reads a block of parameters", "a touch of each", "test_rules") \
 	X(SET_SIZES, "set_sizes", PARAMETERS, DATA_FLOW, SURE, \
 		"a set that is the last to write a parameter in the set-up", "its size, where none is known", "test_rules") \
 	X(STATE_SIZES, "state_sizes", PARAMETERS, DATA_FLOW, LIKELY, \

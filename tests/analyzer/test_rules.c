@@ -401,6 +401,33 @@ static const struct {
 			"wgrad a e g2 = b conv2\n"
 			"dgrad w2 e f = b conv2\n"
 			"wgrad x f g1 = b conv1\n" UPDATE},
+	{"block_touches", /* a product that reads weights of two parameters at once */
+		"up w1\n"
+		"up w2\n"
+		"up v 128\n"
+		"up v+128 128\n"
+		"up w4\n"
+		"step\n"
+		"up x 512 = h\n"
+		"conv x w1 a = f conv1\n"
+		"times v a b = f fc1\n"
+		"conv b w2 c = f conv2\n"
+		"conv c w4 d = f conv3\n"
+		"kernel loss l d x = f conv3\n"
+		"kernel fill s = b conv3\n"
+		"kernel loss_back e d x s = b conv3\n"
+		"wgrad c e g4 = b conv3\n"
+		"dgrad w4 e f = b conv3\n"
+		"wgrad b f g2 = b conv2\n"
+		"dgrad w2 f e = b conv2\n"
+		"times v e f = b fc1\n"
+		"times a e gv = b fc1\n"
+		"wgrad x f g1 = b conv1\n"
+		"kernel sgd_update w1 g1 m1 = u conv1\n"
+		"kernel sgd_update v gv mv = u fc1\n"
+		"kernel sgd_update v+128 gv+128 mu = u fc1\n"
+		"kernel sgd_update w2 g2 m2 = u conv2\n"
+		"kernel sgd_update w4 g4 m4 = u conv3\n"},
 	{"updates_caller", /* counts steps, in the function that updates */
 		"at begin\n" WEIGHTS "step\n"
 		"kernel begin x = f conv1\n" INPUT FORWARD LOSS SEED BACKWARD
