@@ -93,7 +93,7 @@
 	X(FORWARD_SOURCE, "forward_source", LAYERS, DATA_FLOW, LIKELY, \
 		"a forward call that works on another's result", "the layer of that", "test_rules") \
 	X(FORWARD_MODULE, "forward_module", LAYERS, NAMES, LIKELY, \
-		"a launch of the module whose parameters come next", "that module's layer", "test_layer") \
+		"a launch of the module whose parameters come next", "that module's layer", "test_rules") \
 	X(FORWARD_PREVIOUS, "forward_previous", LAYERS, ORDER, WEAK, \
 		"a forward call that nothing tells", "the layer of the call before", "test_layer") \
 	X(FORWARD_FIRST, "forward_first", LAYERS, ORDER, WEAK, \

@@ -2,6 +2,7 @@
  * why. */
 #include "check.h"
 #include "model_read.h"
+#include "reconstruct/run.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -145,6 +146,22 @@ static void check_list(const char *name, const struct iteration_list *list, cons
 		CHECK(i == 0 || list->items[i].begin_ns >= list->items[i - 1].end_ns,
 			"%s: iterations %zu and %zu overlap", name, i - 1, i);
 	}
+}
+
+/* What repetition alone tells is reported as uncertain, what updates tell is not. The analysis goes with the
+ * run. */
+static void check_warned(const char *name, const struct analysis *analysis, bool expected)
+{
+	const char *unread[] = {NULL};
+	struct run run = {.label = name, .analysis = *analysis, .unread = unread};
+	const char **warnings = run_warnings(&run);
+	bool warned = false;
+
+	for (size_t i = 0; warnings[i]; i++)
+		warned |= strstr(warnings[i], "the iterations are uncertain") ||
+			  strstr(warnings[i], "iterations of the usual kind");
+	CHECK(warned == expected, "%s: iterations are%s uncertain", name, warned ? "" : " not");
+	run_close(&run);
 }
 
 /* Without pauses between them iterations follow each other to the nanosecond, and begin with their first
@@ -367,7 +384,7 @@ int main(int argument_count, char **arguments)
 			cases[i].name, analysis.worker_count);
 		for (size_t w = 0; w < analysis.worker_count; w++)
 			check_list(cases[i].name, &analysis.workers[w].iterations, &cases[i].expected);
-		analysis_free(&analysis);
+		check_warned(cases[i].name, &analysis, cases[i].expected.by_period);
 		model_free(&model);
 	}
 	check_begins(1, 0);

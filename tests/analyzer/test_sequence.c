@@ -13,6 +13,7 @@
 #include "trace_builder.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -210,6 +211,17 @@ static void check_candidates(void)
 	CHECK(count_inputs("<a 11k <a 11k <a") == 3, "copies a dozen calls apart are of one batch");
 }
 
+/* ---- How sure it is ---- */
+
+static void check_confirmed(void)
+{
+	struct iteration_list list = {.source = ITERATION_BY_PERIOD, .count = 20, .confidence = 1.0 / 11};
+
+	iteration_confirm(&list);
+	CHECK(fabs(list.confidence - 0.5) < 0.1,
+		"one chance in eleven is not even where a step is found in each: %g", list.confidence);
+}
+
 /* ---- What is known of the letters: from calls of two threads ---- */
 
 struct calls {
@@ -326,6 +338,7 @@ static void check_calls(void)
 int main(void)
 {
 	check_calls();
+	check_confirmed();
 	check_bursts();
 	check_repeats();
 	check_joined();
