@@ -121,6 +121,9 @@ bool hang_waits_for_absent(struct hang *hang, int64_t patience_ns);
  * their progress. */
 void hang_look_at(struct hang *hang, const size_t *ranks, size_t count);
 
+/* So much of a processor's time, or so many bytes, as one that merely waits does not take. */
+bool hang_progress_is_work(const struct hang_progress *progress);
+
 /* Those of the list that have made a call not long ago, which was no communication: they work. */
 void hang_find_calls(struct hang *hang, const size_t *ranks, size_t count, int64_t patience_ns);
 const char *hang_progress_words(struct hang *hang, const struct hang_progress *progress); /* follows "and " */

@@ -125,6 +125,12 @@ static double rate(double before, double after, double seconds)
 	return after > before ? (after - before) / seconds : 0;
 }
 
+bool hang_progress_is_work(const struct hang_progress *progress)
+{
+	return progress->processors >= HANG_WORKS_PROCESSORS ||
+	       progress->read_bytes + progress->written_bytes >= HANG_WORKS_BYTES;
+}
+
 void hang_look_at(struct hang *hang, const size_t *ranks, size_t count)
 {
 	size_t *seen = arena_alloc(&hang->arena, count, sizeof(*seen)), seen_count = 0;
@@ -152,9 +158,8 @@ void hang_look_at(struct hang *hang, const size_t *ranks, size_t count)
 		p->processors = rate(before[i].processor_s, after[i].processor_s, seconds);
 		p->read_bytes = rate(before[i].read, after[i].read, seconds);
 		p->written_bytes = rate(before[i].written, after[i].written, seconds);
-		p->works = p->processors >= HANG_WORKS_PROCESSORS || (before[i].runs && after[i].runs) ||
-			   before[i].process_count != after[i].process_count ||
-			   p->read_bytes + p->written_bytes >= HANG_WORKS_BYTES;
+		p->works = hang_progress_is_work(p) || (before[i].runs && after[i].runs) ||
+			   before[i].process_count != after[i].process_count;
 	}
 }
 
