@@ -131,6 +131,62 @@ static void check_speedup(void)
 	CHECK(near(speedup.equation_7, 2 * 28.0 / 43), "(3.7) %g", speedup.equation_7);
 }
 
+/* Which assumptions can be the run's, by how much of what they overlap was seen to overlap. */
+static void check_behaviour(void)
+{
+	static const struct {
+		enum ssgd_model model;
+		double files, communication; /* seen to overlap, of all */
+		bool possible;
+	} cases[] = {
+		{SSGD_AFTER_FILES, 0.07, 0, true},
+		{SSGD_AFTER_FILES, 0.035, 0, false},
+		{SSGD_LAYERS, 0, 0.07, true},
+		{SSGD_LAYERS, 0, 0.035, false},
+		{SSGD_AFTER, 0, 0.4, true},
+		{SSGD_AFTER, 0, 0.7, false},
+		{SSGD_AFTER, 0.4, 0, true},
+		{SSGD_AFTER, 0.7, 0, false},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const struct ssgd ssgd = {.shape = {2, 3, 3, by_layer},
+			.files_hidden = cases[i].files,
+			.communication_hidden = cases[i].communication};
+
+		CHECK(ssgd_is_behaviour(&ssgd, cases[i].model) == cases[i].possible,
+			"%s with %g of the files and %g of the communication overlapped",
+			ssgd_keys[cases[i].model], cases[i].files, cases[i].communication);
+	}
+}
+
+/* An assumption that is off by 1% or 8% says how the run behaves, one that is off by 15% does not; and one
+ * that is off by little more than the best is as good. */
+static void check_far(void)
+{
+	struct ssgd ssgd = {.shape = {2, 3, 3, by_layer}, .best = SSGD_AFTER, .communication_hidden = 0.2};
+	struct run run = {0};
+	struct ssgd_item item = {.run = &run};
+	static const struct {
+		double off;
+		const char *words;
+	} cases[] = {
+		{0.01, "The run matches: "}, {0.08, "The run matches: "}, {0.15, "No assumption matches"}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		ssgd.figures[SSGD_AFTER] = (struct ssgd_figure){.predicted = true, .off = cases[i].off};
+		item.ssgd = ssgd;
+		CHECK(strstr(ssgd_verdict(&item), cases[i].words), "%g off: %s", cases[i].off,
+			ssgd_verdict(&item));
+	}
+	ssgd.figures[SSGD_AFTER].off = 0.01;
+	ssgd.figures[SSGD_LAYERS] = (struct ssgd_figure){.predicted = true, .off = 0.0115};
+	CHECK(ssgd_is_alike(&ssgd, SSGD_LAYERS), "1.15%% off is as good as 1%%");
+	ssgd.figures[SSGD_LAYERS].off = 0.013;
+	CHECK(!ssgd_is_alike(&ssgd, SSGD_LAYERS), "1.3%% off is not as good as 1%%");
+	arena_free(&run.analysis.timeline.arena);
+}
+
 /* What was gathered: all backward work of these programs belongs to a layer; who aggregates in buckets. */
 static void check_gathered(const char *name, const struct ssgd *ssgd, bool bucketed)
 {
@@ -317,6 +373,8 @@ int main(void)
 {
 	check_predictions();
 	check_speedup();
+	check_behaviour();
+	check_far();
 	check_styles();
 	check_terms();
 	check_imbalance();

@@ -239,7 +239,7 @@ static void check_batches(bool pauses)
 			for (int batch = 0; batch < 8; batch++) {
 				double *factor = job.factor[step][0][data][batch];
 
-				factor[0] = pauses ? ((step + data) % 2 && batch == step ? 9 : 1)
+				factor[0] = pauses ? ((step + data) % 2 && batch == step ? 2.9 : 1)
 						   : (0.5 + (step * 7 + data * 5 + batch * 3) % 11 * 0.1) *
 							     (data == step % 2 ? 1.5 : 1);
 				factor[1] = pauses ? 1 : factor[0];
@@ -273,6 +273,92 @@ static void check_collection(void)
 	if (!make(&job, &result))
 		return;
 	check_times(&result, "collection", 1200 + 400 + 70, 1200 + 100 + 70, SLOWDOWN_COLLECTION);
+	discard(&result);
+}
+
+/* One rank collects garbage for 400 us, and another computes longer than the rest: without the one the job
+ * waits for the other. */
+static bool make_two_causes(double factor, struct result *result)
+{
+	struct labelled_job job;
+
+	labelled_job_init(&job, 1, 4, 4);
+	job.reduce = 70;
+	for (int step = 0; step < LABELLED_STEPS; step++) {
+		job.collection[step][0][0] = 400;
+		for (int batch = 0; batch < 4; batch++)
+			job.factor[step][0][2][batch][0] = job.factor[step][0][2][batch][1] = factor;
+	}
+	return make(&job, result);
+}
+
+static void check_two_causes(void)
+{
+	static const struct {
+		double factor;  /* collection explains (300 - x) / (300 - x / 4), x = 1200 (factor - 1) */
+		bool explained; /* from 0.3 on */
+		bool recurring; /* it computes longer than the mean of the four by 5% */
+	} cases[] = {
+		{1.03, true, false},          /* 0.91; by 2% */
+		{1.08, true, true},           /* 0.74; by 6% */
+		{1 + 1.0 / 6, true, true},    /* 0.4 */
+		{1 + 17.0 / 80, false, true}, /* 0.19 */
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const int cause = cases[i].explained ? SLOWDOWN_COLLECTION : -1;
+		struct result result;
+
+		if (!make_two_causes(cases[i].factor, &result))
+			return;
+		CHECK(result.slowdown.cause == cause, "%g: cause %d", cases[i].factor, result.slowdown.cause);
+		CHECK(!result.slowdown.recurring == !cases[i].recurring, "%g: recurring %s", cases[i].factor,
+			result.slowdown.recurring ? result.slowdown.recurring : "none");
+		discard(&result);
+	}
+}
+
+/* One worker of the second stage takes 2.2 times as long; the other `factor` times. */
+static void check_whole_stage(double factor, const char *recurring)
+{
+	struct labelled_job job;
+	struct result result;
+
+	labelled_job_init(&job, 2, 2, 8);
+	for (int step = 0; step < LABELLED_STEPS; step++)
+		for (int batch = 0; batch < 8; batch++)
+			for (int back = 0; back < 2; back++) {
+				job.factor[step][1][0][batch][back] = 2.2;
+				job.factor[step][1][1][batch][back] = factor;
+			}
+	if (!make(&job, &result))
+		return;
+	CHECK(result.slowdown.recurring && strcmp(result.slowdown.recurring, recurring) == 0,
+		"%g: recurring %s", factor, result.slowdown.recurring ? result.slowdown.recurring : "none");
+	discard(&result);
+}
+
+/* Ranks are long and short in turn, forward as backward; backward times differ more in every second
+ * micro-batch: they correlate by 0.3 / 0.5. */
+static void check_partly_alike(void)
+{
+	struct labelled_job job;
+	struct result result;
+
+	labelled_job_init(&job, 1, 2, 8);
+	for (int step = 0; step < LABELLED_STEPS; step++)
+		for (int data = 0; data < 2; data++)
+			for (int batch = 0; batch < 8; batch++) {
+				const double turn = (step + data) % 2 ? 1 : -1, other = batch % 2 ? 1 : -1;
+
+				job.factor[step][0][data][batch][0] = 1 + 0.4 * turn;
+				job.factor[step][0][data][batch][1] = 1 + 0.3 * turn + 0.4 * other;
+			}
+	if (!make(&job, &result))
+		return;
+	CHECK(result.slowdown.cause == SLOWDOWN_BATCHES &&
+			strstr(result.slowdown.cause_words, "uncorrelated between forward and backward"),
+		"%s", result.slowdown.cause_words);
 	discard(&result);
 }
 
@@ -452,6 +538,10 @@ int main(void)
 	check_batches(false);
 	check_batches(true);
 	check_collection();
+	check_two_causes();
+	check_whole_stage(1.6, "dp0/pp1");
+	check_whole_stage(2, "stage 1");
+	check_partly_alike();
 	check_late();
 	check_parts(false);
 	check_parts(true);
