@@ -9,6 +9,7 @@
 #include "analyses/replay/whatif.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static double iteration_of(const struct model_options *options)
@@ -278,6 +279,82 @@ static void check_slowdown(void)
 	lose(&found);
 }
 
+static bool is_communication(const struct timeline *timeline, const struct timeline_interval *interval)
+{
+	return timeline->functions[timeline->operations[interval->operation].function].kind == PM_KIND_COMM;
+}
+
+/* The first updates of each step, which wait for the last exchange, begin so long after it. How many did. */
+static size_t delay_updates(struct timeline *timeline, int64_t after_ns)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < timeline->interval_count; i++)
+		for (size_t e = 0; e < timeline->interval_count; e++) {
+			struct timeline_interval *update = &timeline->intervals[i];
+			const struct timeline_interval *exchange = &timeline->intervals[e];
+
+			if (is_communication(timeline, update) || !is_communication(timeline, exchange) ||
+				update->begin_ns != exchange->end_ns)
+				continue;
+			update->begin_ns += after_ns;
+			update->end_ns += after_ns;
+			count++;
+			break;
+		}
+	return count;
+}
+
+/* The trace has no waits of queues for each other; or, with `others`, those of exchanges for the backward
+ * pass alone. */
+static void forget_waits(struct timeline *timeline, bool others)
+{
+	bool *communicates = calloc(timeline->queue_count + 1, sizeof(*communicates));
+
+	for (size_t i = 0; i < timeline->interval_count; i++)
+		communicates[timeline->intervals[i].queue] |=
+			is_communication(timeline, &timeline->intervals[i]);
+	for (size_t i = 0; i < timeline->call_count; i++)
+		if (timeline_function(timeline, &timeline->calls[i])->facts.role == PM_ROLE_STREAM_WAITS &&
+			!communicates[timeline->calls[i].queue])
+			timeline->calls[i].queue = 0;
+	free(communicates);
+	for (size_t f = 0; f < timeline->function_count && !others; f++)
+		if (timeline->functions[f].facts.role == PM_ROLE_STREAM_WAITS)
+			timeline->functions[f].facts.role = PM_ROLE_NONE;
+}
+
+static size_t inferred_waits(int64_t after_ns, bool others)
+{
+	const struct model_options options = {RANKS, .overlap = true};
+	struct analysis analysis;
+	struct replay_job job;
+	struct model model;
+	size_t count;
+
+	model_make(&model, &options);
+	model_read(&model, 1, &analysis);
+	forget_waits(&analysis.timeline, others);
+	CHECK(delay_updates(&analysis.timeline, after_ns) == 3 * 10, "updates that begin after an exchange");
+	replay_build(&analysis, SIZE_MAX, &job);
+	count = job.inferred_waits;
+	replay_job_free(&job);
+	analysis_free(&analysis);
+	model_free(&model);
+	return count;
+}
+
+/* Work that begins soon after other work of its device ended has waited for it: where the trace has no waits
+ * 15 us are soon, 30 us are not; where it has others 1.5 us and 3 us. */
+static void check_inferred(void)
+{
+	const size_t soon = inferred_waits(15000, false), later = inferred_waits(30000, false);
+	const size_t at_once = inferred_waits(1500, true), then = inferred_waits(3000, true);
+
+	CHECK(soon == later + 3 * 9, "%zu of updates 15 us later, %zu of 30 us", soon, later);
+	CHECK(at_once == then + 3 * 9, "%zu of updates 1.5 us later, %zu of 3 us", at_once, then);
+}
+
 static double gain_of(const struct whatif_list *list, enum whatif_kind kind)
 {
 	for (size_t i = 0; i < list->count; i++)
@@ -347,5 +424,6 @@ int main(void)
 	check_slow(true);
 	check_slack();
 	check_slowdown();
+	check_inferred();
 	return check_end();
 }

@@ -191,6 +191,29 @@ static void check_device(struct analysis *analysis)
 	roofline_free(&mixed);
 }
 
+/* Kernels that take about as long as the shortest, which is as short as a launch, and are far from the roof.
+ */
+static void check_short(void)
+{
+	static const struct {
+		double share, kernel_us, shortest_us;
+		bool is_short;
+	} cases[] = {
+		{0.1, 5, 3, true},
+		{0.1, 9, 3, false},
+		{0.35, 5, 3, true},
+		{0.7, 5, 3, false},
+		{0.1, 9, 7, true},
+		{0.1, 16, 14, false},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		CHECK(roofline_is_short(cases[i].share, cases[i].kernel_us * 1e3,
+			      cases[i].shortest_us * 1e3) == cases[i].is_short,
+			"%g of the roof, %g us, the shortest %g us", cases[i].share, cases[i].kernel_us,
+			cases[i].shortest_us);
+}
+
 static void check_made(void)
 {
 	struct analysis analysis;
@@ -249,6 +272,7 @@ static void check_untimed(void)
 int main(void)
 {
 	check_made();
+	check_short();
 	check_untimed();
 	return check_end();
 }

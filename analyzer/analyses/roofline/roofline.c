@@ -228,6 +228,12 @@ struct device_peak roofline_peak(
 
 /* ---- results ---- */
 
+bool roofline_is_short(double share, double kernel_ns, double shortest_ns)
+{
+	return share < ROOFLINE_SHORT_SHARE && shortest_ns <= ROOFLINE_SHORT_NS &&
+	       kernel_ns <= ROOFLINE_SHORT_TIMES * shortest_ns;
+}
+
 static struct roofline_amount amount_of(struct cell *cell, const struct gather *gather)
 {
 	double count = cell->time_count ? (double)cell->time_count : 1;
@@ -247,8 +253,8 @@ static struct roofline_amount amount_of(struct cell *cell, const struct gather *
 	if (!(amount.time_ns > 0) || !(amount.roof_ns > 0))
 		return amount;
 	amount.bound = amount.flops_ns >= amount.bytes_ns ? ROOFLINE_COMPUTE : ROOFLINE_MEMORY;
-	if (roofline_share(&amount) < ROOFLINE_SHORT_SHARE && gather->shortest_ns <= ROOFLINE_SHORT_NS &&
-		amount.time_ns * count <= ROOFLINE_SHORT_TIMES * gather->shortest_ns * cell->kernels)
+	if (roofline_is_short(
+		    roofline_share(&amount), amount.time_ns * count / cell->kernels, gather->shortest_ns))
 		amount.bound = ROOFLINE_LATENCY;
 	return amount;
 }

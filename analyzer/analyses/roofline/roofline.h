@@ -101,6 +101,10 @@ double roofline_bytes_rate(const struct roofline_amount *amount);
 double roofline_share(const struct roofline_amount *amount);
 double roofline_intensity(const struct roofline_amount *amount); /* operations a byte */
 
+/* Is work bound by latency? What share of the roof it reaches, what a kernel of it takes, and the shortest
+ * kernel of the run. */
+bool roofline_is_short(double share, double kernel_ns, double shortest_ns);
+
 extern const char *const roofline_direction_keys[ROOFLINE_DIRECTION_COUNT];
 extern const char *const roofline_direction_titles[ROOFLINE_DIRECTION_COUNT];
 extern const char *const roofline_bound_keys[4];
