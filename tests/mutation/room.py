@@ -53,12 +53,12 @@ def mutation(name, value, whole, to):
 class Room:
     def __init__(self, checks, inputs):
         self.checks, self.inputs = checks, inputs
-        self.units = [unit for unit in UNITS if os.path.exists(f"{checks.build}/bin/{unit}")]
+        self.units = [unit for unit in UNITS if unit in checks.tests]
 
     def changes(self, mutate):
         """The first input or test with another answer, or None."""
         for name, path in self.inputs.items():
-            if self.checks.answer(path, mutate) != self.checks.answers[path]:
+            if self.checks.recorded.answer(path, mutate) != self.checks.answers[path]:
                 return name
         return next((unit for unit in self.units if self.checks.fails(unit, mutate)), None)
 
@@ -114,12 +114,13 @@ def main():
     if not how.build:
         return not is_current()
     with tempfile.TemporaryDirectory() as scratch:
-        checks = Checks(os.path.abspath(how.build), scratch, how.inputs, True)
-        checks.record()
-        checks.refuse_broken([f"flow {case}" for case in checks.cases])
+        checks = Checks(os.path.abspath(how.build), scratch, quick=True)
+        checks.recorded.record()
+        for case in checks.cases:
+            checks.tests[f"flow {case}"].refuse_broken(scratch)
         inputs = {f"flow_{case}": f"{scratch}/{case}" for case in checks.cases}
         inputs.update((os.path.basename(path), path) for path in how.inputs)
-        checks.answers = {path: checks.answer(path, None) for path in inputs.values()}
+        checks.answers = {path: checks.recorded.answer(path, None) for path in inputs.values()}
         room = Room(checks, inputs)
         lines = {}
         with concurrent.futures.ThreadPoolExecutor(how.jobs) as pool:
