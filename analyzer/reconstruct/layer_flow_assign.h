@@ -9,7 +9,7 @@ struct flow_assigning {
 	struct flow_work *work;
 	const struct flow_pass *pass; /* the one that is worked on */
 	uint32_t *groups;             /* by step: place that stands for its layer, or FLOW_NOWHERE */
-	bool *fixed;                  /* by step: by a parameter or its gradient */
+	bool *fixed;                  /* by step: settled, no later rule of the pass places it anew */
 	bool *reads_parameter;        /* by backward step */
 	uint32_t *layers;             /* by place that stands for a layer: its number */
 };
