@@ -94,6 +94,10 @@ def give_back(rank):
     rank.copy("DtoH", 200_000_000, 8000)
 
 
+def give_back(rank):
+    rank.copy("DtoH", 200_000_000, 8000)
+
+
 COLLECT = "<built-in function collect>"
 SAVE = "torch/serialization.py(800): save"
 ITEM = "dataset.py(31): __getitem__"
@@ -167,6 +171,9 @@ CASES = [
      ["of the recording"], ["a step (", "iterations,"], "Weak"),
     ("inference in which nothing repeats", None, {"serve": 1, "most": 1, "head": ["Iterations: none found, as nothing repeats",
      "is shown as one", "% of the recording", "no iterations are known"]}, ["of the recording"], ["a step (", "iterations,"], "Weak"),
+    # of the step before: the device has not waited for input
+    ("results that one rank fetches after its update", on(1, "updated", give_back), {},
+     ["Straggler rank 1: cause not identified", 'what it has more of is "other", 8.7'], ["slow input"], "Weak"),
     (".item() in a step that the device fills", on(0, "forward", lambda rank: rank.synchronize("aten::item")), {"ranks": 1, "among": "The GPUs compute for"},
      ["Input: the GPUs wait for the batch: at most 250.000 us a step (1.7%)"],
      NEVER + ["Straggler", "blocked"], "Strong"),

@@ -152,8 +152,11 @@ static void add_role(
 	}
 }
 
-/* Part of [begin, end) that lies in spans of communication, which are in order and do not overlap. */
-static double communication_within(const struct phase_spans *spans, int64_t begin_ns, int64_t end_ns)
+#define LEFT_OVER_CALLS 16 /* before an iteration that may not be done when it begins: what copies and logs \
+			    */
+
+/* Part of [begin, end) that lies in spans, which are in order of their begins. */
+static double time_within(const struct phase_spans *spans, int64_t begin_ns, int64_t end_ns)
 {
 	double sum_ns = 0;
 
@@ -177,7 +180,7 @@ struct idleness {
 	int64_t busy_until_ns, first_ns; /* first: computation */
 	double late_ns;
 	size_t late_count;
-	struct phase_spans communication;
+	struct phase_spans elsewhere; /* communication, and what is left of the iteration before */
 };
 
 static void follow_call(struct idleness *idle, const struct timeline *timeline,
@@ -191,7 +194,7 @@ static void follow_call(struct idleness *idle, const struct timeline *timeline,
 	begin_ns =
 		call->interval_count ? timeline_interval(timeline, call->interval).begin_ns : call->begin_ns;
 	if (phase == PHASE_COMMUNICATION)
-		phase_add_span(&idle->communication, begin_ns, end_ns, 0);
+		phase_add_span(&idle->elsewhere, begin_ns, end_ns, 0);
 	if (computes && idle->first_ns == INT64_MAX) {
 		idle->first_ns = begin_ns;
 	} else if (idle->first_ns != INT64_MAX && call->begin_ns > idle->busy_until_ns) {
@@ -200,6 +203,20 @@ static void follow_call(struct idleness *idle, const struct timeline *timeline,
 	}
 	if (end_ns > idle->busy_until_ns)
 		idle->busy_until_ns = end_ns;
+}
+
+/* What the device still does of the iteration before, as a copy to the host that began after its
+ * computations. */
+static void add_left_over(struct idleness *idle, const struct timeline *timeline, const struct worker *worker,
+	const struct iteration *item)
+{
+	for (size_t i = item->first_call; i-- > 0 && item->first_call - i <= LEFT_OVER_CALLS;) {
+		const struct timeline_call call = timeline_call(timeline, worker->calls[i]);
+		const int64_t end_ns = call.interval_count ? timeline_call_end(timeline, &call) : 0;
+
+		if (end_ns > item->begin_ns)
+			phase_add_span(&idle->elsewhere, item->begin_ns, end_ns, 0);
+	}
 }
 
 static void sample_iteration(struct making *making, size_t sample)
@@ -212,6 +229,7 @@ static void sample_iteration(struct making *making, size_t sample)
 	struct idleness idle = {.busy_until_ns = item->begin_ns, .first_ns = INT64_MAX};
 	struct analysis_walk at = analysis_walk(analysis, worker, measure->samples[sample]);
 
+	add_left_over(&idle, &analysis->timeline, worker->worker, item);
 	while (analysis_next(&at)) {
 		add_role(making, at.role, at.call.operation, call_ns(&analysis->timeline, &at.call), sample);
 		follow_call(&idle, &analysis->timeline, &at.call, at.role->phase);
@@ -228,10 +246,9 @@ static void sample_iteration(struct making *making, size_t sample)
 	measure->md.values[sample] = (double)times->busy_ns[PHASE_MD];
 	measure->h2d.values[sample] = (double)times->busy_ns[PHASE_H2D];
 	measure->host.values[sample] = idle.late_ns;
-	measure->lead.values[sample] =
-		(double)(idle.first_ns - item->begin_ns) -
-		communication_within(&idle.communication, item->begin_ns, idle.first_ns);
-	free(idle.communication.items);
+	measure->lead.values[sample] = (double)(idle.first_ns - item->begin_ns) -
+				       time_within(&idle.elsewhere, item->begin_ns, idle.first_ns);
+	free(idle.elsewhere.items);
 }
 
 static double median_of(struct arena *arena, const double *values, size_t count)

@@ -20,7 +20,8 @@ struct cause_cell {
 #define CAUSE_FIGURES(X) \
 	X(iteration) /* all of it */ \
 	X(compute)   /* forward, backward, update */ \
-	X(lead)      /* from its start to the first computation, without communication */ \
+	X(lead) /* from its start to the first computation, without communication and what is left of the \
+		   iteration before */ \
 	X(io) \
 	X(md) \
 	X(h2d) \
