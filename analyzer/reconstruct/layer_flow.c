@@ -305,6 +305,24 @@ uint32_t flow_count_parameters(const struct flow_work *work, uint32_t step, uint
 	return count;
 }
 
+/* Does a step of a library work on a place as on a part of a block: one of the parameters that it reads, or,
+ * where it packs all of its layer's weights together, of their gradients? */
+static bool is_in_block(const struct flow_access *access, const struct flow_place *place, bool packs)
+{
+	if (place->address <= access->address || !flow_holds(access, place->address))
+		return false;
+	return place->parameter ? access->mode == FLOW_READ : packs && flow_writes(access);
+}
+
+static bool packs_weights(const struct flow_work *work, uint32_t step)
+{
+	const struct timeline *timeline = work->assign->timeline;
+	const struct timeline_operation *operation =
+		&timeline->operations[work->assign->graph.steps[step].operation];
+
+	return timeline->functions[operation->function].facts.role == PM_ROLE_RECURRENT;
+}
+
 void flow_touch_blocks(struct flow_work *work)
 {
 	struct flow_touch *touches = NULL;
@@ -312,19 +330,18 @@ void flow_touch_blocks(struct flow_work *work)
 
 	for (uint32_t i = 0; i < work->step_count; i++) {
 		const struct flow *flow = graph_flow(&work->assign->graph, i);
+		const bool packs = packs_weights(work, i);
 		const size_t first = count;
 
 		for (uint32_t t = 0; t < work->steps[i].count; t++)
 			*MEM_PUSH(touches, count, room) = *flow_touch_of(work, i, t);
 		for (uint32_t j = 0; j < flow->access_count && work->steps[i].computes; j++)
-			for (uint32_t p = 0; p < work->place_count && flow->accesses[j].mode == FLOW_READ;
-				p++)
-				if (work->places[p].parameter &&
-					work->places[p].address > flow->accesses[j].address &&
-					flow_holds(&flow->accesses[j], work->places[p].address) &&
+			for (uint32_t p = 0; p < work->place_count; p++)
+				if (is_in_block(&flow->accesses[j], &work->places[p], packs) &&
 					!flow_is_touched(work, p, i, i + 1))
 					*MEM_PUSH(touches, count, room) =
-						(struct flow_touch){p, 0, .read = true};
+						(struct flow_touch){p, 0, .read = work->places[p].parameter,
+							.written = !work->places[p].parameter};
 		work->steps[i].first = (uint32_t)first;
 		work->steps[i].count = (uint32_t)(count - first);
 	}
