@@ -150,6 +150,10 @@ static bool changes_in_place(const struct flow *flow)
 	return changes && same;
 }
 
+RULE_SEQUENCE(gathers, struct flow_work, context->assign->rule)
+
+static const struct gathers_rule gathers_rules[] = {{RULE_SHARDS, flow_gather}};
+
 bool flow_collect(struct flow_work *work, const struct iteration_list *iterations)
 {
 	const struct layer_assign *assign = work->assign;
@@ -176,7 +180,7 @@ bool flow_collect(struct flow_work *work, const struct iteration_list *iteration
 	}
 	flow_samples_free(samples);
 	find_persistent(work, iterations);
-	flow_gather(work);
+	gathers_each(RULE_TABLE(gathers_rules), work);
 	return true;
 }
 

@@ -199,6 +199,14 @@ static uint32_t find_own_seed(struct starting *at)
 	return flow_find_seed(at->work, compared != FLOW_NOWHERE ? compared : at->low, at->high);
 }
 
+/* A range of numbers, or what else a launch makes of nothing. */
+static uint32_t find_made_seed(struct starting *at)
+{
+	const uint32_t seed = find_own_seed(at);
+
+	return seed != FLOW_NOWHERE && !flow_is_fill(at->work, seed) ? seed : FLOW_NOWHERE;
+}
+
 static uint32_t find_filled_seed(struct starting *at)
 {
 	const uint32_t seed = find_own_seed(at);
@@ -287,7 +295,7 @@ uint32_t flow_place_turn(const struct flow_work *work, const struct flow_turns *
 		{RULE_START_SEED, find_filled_seed},
 		{RULE_START_RECEIVED, find_message},
 		{RULE_START_RETURNED, find_after_return},
-		{RULE_START_MADE, find_own_seed},
+		{RULE_START_MADE, find_made_seed},
 	};
 	static const struct start_rule compared = {RULE_START_COMPARED, find_second_loss};
 	struct starting at = {work, turns->low, turns->high, FLOW_START_UNSEEN};

@@ -244,7 +244,7 @@
 		"names of modules with one root", "the names without it", "test_layer_framework") \
 	/* from passes and layers to all calls */ \
 	X(CALL_GRAPH, "call_graph", LAYERS, ROLE, SURE, \
-		"the launch of a captured graph", "the phase of all its operations, where that is one", "flow graph") \
+		"the launch of a captured graph", "the phase of all its operations, where that is one", "test_layer") \
 	X(CALL_FUNCTION, "call_function", LAYERS, ROLE, SURE, \
 		"a function that communicates, reads input, or goes one way through a layer", "its phase", "test_layer") \
 	X(CALL_WRITES, "call_writes", LAYERS, DATA_FLOW, SURE, \
@@ -252,7 +252,7 @@
 	X(CALL_DIRECTION, "call_direction", LAYERS, ROLE, SURE, \
 		"a copy between host and device, or of a batch's part", "that phase", "test_layer") \
 	X(CALL_BESIDE, "call_beside", LAYERS, ORDER, LIKELY, \
-		"a set or copy between two calls of one phase", "that phase, and their layer", "test_phase") \
+		"a set or copy between two calls of one phase", "that phase, and their layer", "flow copies") \
 	/* other iterations */ \
 	X(MOVED, "moved", LAYERS, ORDER, LIKELY, \
 		"calls without a partner there, of one operation", "the role of the usual one's, in order", "test_rules") \

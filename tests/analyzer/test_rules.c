@@ -128,6 +128,8 @@ static const struct {
 				 "@2 wgrad a e g2 = b conv2\n"
 				 "@2 dgrad w2 e f = b conv2\n"
 				 "@2 wgrad x f g1 = b conv1\n" UPDATE},
+	{"start_made", WEIGHTS "step\n" INPUT FORWARD LOSS "kernel range s = b conv4\n"
+			       "kernel loss_back e d x s = b conv4\n" BACKWARD UPDATE},
 	{"start_compared", WEIGHTS "step\n" INPUT FORWARD "kernel scale h d = f conv4\n"
 				   "kernel mean i h = f conv4\n"
 				   "kernel loss l i x = f conv4\n"

@@ -28,10 +28,6 @@ import threading
 import time
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-UNITS = ["rules", "threads", "iteration", "layer", "stage", "replay", "framework", "layer_framework", "given", "marker", "phase", "timeline",
-         "balance", "cause", "cause_limits", "comm", "compare", "effect", "finding", "kernels", "offload", "path", "recent", "roofline",
-         "slow_input", "slow_link", "slowdown", "standing", "summaries", "sequence", "pace", "stretch", "limits", "align", "golden", "test_spans",
-         "test_search"]
 ROW = re.compile(r'^\tX\((\w+), "(\w+)", .*?\\\n.*?"(none|[\w ]+)"\)', re.MULTILINE)
 CONSTANT = re.compile(r"^\tX\((?:double|uint32_t|int64_t), (\w+),", re.MULTILINE)
 TABLES = ("analyzer/timeline/constants.h", "analyzer/timeline/thresholds.h")
