@@ -56,13 +56,13 @@ static void add_row(struct why *why, const struct analysis_walk *at)
 				   ? timeline_device_ns(timeline, &at->call)
 				   : NAN};
 	if (placed) /* the role is that of the call before it or after it */
-		row->reason = (struct layer_reason){.phase = LAYER_RULE_PLACE,
-			.layer = LAYER_RULE_PLACE,
+		row->reason = (struct layer_reason){.phase = LAYER_WHY_PLACE,
+			.layer = LAYER_WHY_PLACE,
 			.phase_decided = RULE_CALL_BESIDE + 1,
 			.layer_decided = RULE_CALL_BESIDE + 1};
 	set_layer(row, layers, at->role);
 	if (row->layers == 0) {
-		row->reason.layer = LAYER_RULE_NONE;
+		row->reason.layer = LAYER_WHY_NONE;
 		row->reason.layer_decided = 0;
 	}
 }
@@ -110,7 +110,7 @@ static bool is_alike(enum rule rule, enum rule other)
 	       rule_rows[rule].strength == rule_rows[other].strength;
 }
 
-static struct why_share *share_of(struct why_shares *shares, enum layer_rule says, enum rule rule)
+static struct why_share *share_of(struct why_shares *shares, enum layer_why says, enum rule rule)
 {
 	struct why_share *share;
 

@@ -1,6 +1,6 @@
 /*
  * Why each call of an iteration has the phase and the layer that it has: the rules that reconstruct/layer_*.c
- * noted as they decided (reconstruct/layer_rule.h), and how much of the device's time each of them decides.
+ * noted as they decided (reconstruct/layer_why.h), and how much of the device's time each of them decides.
  */
 #ifndef ANALYSES_WHY_H
 #define ANALYSES_WHY_H
@@ -23,7 +23,7 @@ struct why_row {
 /* The part of the device time of the rows that is decided by what rules say of their calls, of one evidence
  * and strength. */
 struct why_share {
-	enum layer_rule says;
+	enum layer_why says;
 	enum rule rule;      /* one of them; RULE_NONE: none has decided */
 	size_t count, known; /* calls, and those whose time is known */
 	double time_ns;

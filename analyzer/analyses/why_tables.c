@@ -84,14 +84,14 @@ void why_call_table(
 		if (!isnan(item->time_ns))
 			print_number(table, time, item->time_ns);
 		print_term(table, phase, phase_keys[item->phase], phase_titles[item->phase]);
-		print_word(table, phase_by, layer_rule_keys[item->reason.phase]);
+		print_word(table, phase_by, layer_why_keys[item->reason.phase]);
 		print_rule(table, phase_rule, item->reason.phase_decided);
 		print_number(table, layers, (double)item->layers);
 		if (item->layers) {
 			print_word(table, layer,
 				item->layers > 1 && text ? "several"
 							 : print_clean(table->arena, item->layer));
-			print_word(table, layer_by, layer_rule_keys[item->reason.layer]);
+			print_word(table, layer_by, layer_why_keys[item->reason.layer]);
 			print_rule(table, layer_rule, item->reason.layer_decided);
 		}
 		if (item->other)
@@ -123,7 +123,7 @@ void why_rule_table(struct print_table *table, const struct why *why)
 
 			print_row(table);
 			print_word(table, decides, layers ? "layer" : "phase");
-			print_word(table, says, layer_rule_keys[item->says]);
+			print_word(table, says, layer_why_keys[item->says]);
 			if (item->rule != RULE_NONE) {
 				const struct rule_row *row = &rule_rows[item->rule];
 
@@ -135,7 +135,7 @@ void why_rule_table(struct print_table *table, const struct why *why)
 				print_number(table, time, item->time_ns);
 			if (item->known > 0 && why->time_ns > 0)
 				print_number(table, share, item->time_ns / why->time_ns);
-			print_word(table, text, layer_rule_texts[item->says]);
+			print_word(table, text, layer_why_texts[item->says]);
 		}
 	}
 }

@@ -10,7 +10,7 @@
 #define RECONSTRUCT_LAYER_H
 
 #include "iteration.h"
-#include "layer_rule.h"
+#include "layer_why.h"
 #include "timeline/phase_name.h"
 
 #define LAYER_NONE UINT32_MAX

@@ -103,18 +103,18 @@ static inline uint8_t layer_decided(enum rule rule)
 }
 
 /* Notes why a step has its pass: by the rule at work. */
-static inline void layer_pass_by(struct layer_assign *assign, uint32_t step, enum layer_rule rule)
+static inline void layer_pass_by(struct layer_assign *assign, uint32_t step, enum layer_why why)
 {
-	assign->reasons[step].phase = (uint8_t)rule;
+	assign->reasons[step].phase = (uint8_t)why;
 	assign->reasons[step].phase_decided = layer_decided(assign->rule);
 }
 
 /* Notes why a step has its layer, by the rule at work: by another step (GRAPH_NONE: by none), or by the
  * parameter at an address (0: by none). */
 static inline void layer_by(
-	struct layer_assign *assign, uint32_t step, enum layer_rule rule, uint32_t other, uint64_t address)
+	struct layer_assign *assign, uint32_t step, enum layer_why why, uint32_t other, uint64_t address)
 {
-	assign->reasons[step].layer = (uint8_t)rule;
+	assign->reasons[step].layer = (uint8_t)why;
 	assign->reasons[step].layer_decided = layer_decided(assign->rule);
 	assign->reasons[step].call = other + 1; /* GRAPH_NONE: 0 */
 	assign->reasons[step].address = address;

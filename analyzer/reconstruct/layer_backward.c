@@ -107,7 +107,7 @@ static uint32_t by_addend(struct going_back *back)
 	}
 	if (count != 2 || last == GRAPH_NONE || assign->layers[last] == LAYER_NONE)
 		return LAYER_NONE;
-	layer_by(back->assign, back->step, LAYER_RULE_ADDEND, GRAPH_NONE, 0);
+	layer_by(back->assign, back->step, LAYER_WHY_ADDEND, GRAPH_NONE, 0);
 	return assign->layers[last];
 }
 
@@ -175,11 +175,11 @@ static uint32_t by_parameter(struct going_back *back)
 	uint32_t layer = layer_owner(assign, step, &parameter), forward;
 	bool reads = parameter != 0;
 
-	layer_by(assign, step, LAYER_RULE_PARAMETER, GRAPH_NONE, parameter);
+	layer_by(assign, step, LAYER_WHY_PARAMETER, GRAPH_NONE, parameter);
 	if (p != GRAPH_NONE && assign->owners[p] != LAYER_NONE) {
 		layer = assign->owners[p];
 		reads = reads || layer_labelled(flow_of(assign, step), "dx_ptr");
-		layer_by(assign, step, LAYER_RULE_GRADIENT, GRAPH_NONE, assign->graph.parameters[p].address);
+		layer_by(assign, step, LAYER_WHY_GRADIENT, GRAPH_NONE, assign->graph.parameters[p].address);
 	}
 	if (layer == LAYER_NONE || !reads)
 		return layer;
@@ -190,7 +190,7 @@ static uint32_t by_parameter(struct going_back *back)
 }
 
 /* The layer of the forward step that the step belongs to, by a rule. */
-static uint32_t partner_layer(struct going_back *back, uint32_t forward, enum layer_rule rule)
+static uint32_t partner_layer(struct going_back *back, uint32_t forward, enum layer_why why)
 {
 	static const struct backward_rule addend = {RULE_BACKWARD_ADDEND, by_addend};
 	struct layer_assign *assign = back->assign;
@@ -198,7 +198,7 @@ static uint32_t partner_layer(struct going_back *back, uint32_t forward, enum la
 
 	if (forward == GRAPH_NONE || assign->layers[forward] == LAYER_NONE)
 		return LAYER_NONE;
-	layer_by(assign, back->step, rule, forward, 0);
+	layer_by(assign, back->step, why, forward, 0);
 	if (is_of_data(flow_of(assign, back->step)) && layer_same_family(assign, back->step, forward)) {
 		back->gradients->matched[forward] = true;
 		extend_chain(assign, back->gradients, back->step, layer_data_producer(assign, forward));
@@ -213,19 +213,20 @@ static uint32_t partner_layer(struct going_back *back, uint32_t forward, enum la
 
 static uint32_t by_partner(struct going_back *back)
 {
-	return partner_layer(back, partner(back->assign, back->step), LAYER_RULE_PARTNER);
+	return partner_layer(back, partner(back->assign, back->step), LAYER_WHY_PARTNER);
 }
 
 static uint32_t by_chain(struct going_back *back)
 {
-	return partner_layer(back, chained(back->assign, back->gradients, back->step), LAYER_RULE_CHAIN);
+	return partner_layer(back, chained(back->assign, back->gradients, back->step), LAYER_WHY_CHAIN);
 }
 
 static uint32_t by_family(struct going_back *back)
 {
 	if (!is_of_data(flow_of(back->assign, back->step)))
 		return LAYER_NONE;
-	return partner_layer(back, last_unmatched(back->assign, back->gradients->matched, back->step), LAYER_RULE_PARTNER);
+	return partner_layer(
+		back, last_unmatched(back->assign, back->gradients->matched, back->step), LAYER_WHY_PARTNER);
 }
 
 /* The loss's gradient: made of the last result. */
@@ -237,7 +238,7 @@ static uint32_t by_result(struct going_back *back)
 
 	if (layer == LAYER_NONE)
 		return LAYER_NONE;
-	layer_by(assign, back->step, LAYER_RULE_SOURCE, forward, 0);
+	layer_by(assign, back->step, LAYER_WHY_SOURCE, forward, 0);
 	extend_chain(assign, back->gradients, back->step,
 		assign->specials[layer] == LAYER_IS_LOSS ? layer_data_producer(assign, forward) : forward);
 	return layer;
@@ -246,7 +247,7 @@ static uint32_t by_result(struct going_back *back)
 /* Nothing else tells. */
 static uint32_t by_step_before(struct going_back *back)
 {
-	layer_by(back->assign, back->step, LAYER_RULE_PREVIOUS, GRAPH_NONE, 0);
+	layer_by(back->assign, back->step, LAYER_WHY_PREVIOUS, GRAPH_NONE, 0);
 	return back->current;
 }
 

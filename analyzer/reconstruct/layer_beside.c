@@ -32,7 +32,7 @@ static void join(const struct layer_list *list, struct layer_beside *kept, const
 		return;
 	kept->role.known &= kept->role.phase == other->role.phase;
 	kept->role.part_count = 0;
-	kept->role.reason.layer = LAYER_RULE_NONE;
+	kept->role.reason.layer = LAYER_WHY_NONE;
 }
 
 void layer_note_beside(struct layer_list *list, const struct layer_beside *beside)

@@ -44,10 +44,10 @@ static bool writes_gradient(const struct layer_assign *assign, uint32_t step)
 	return false;
 }
 
-static void set_anchor(struct layer_assign *assign, uint32_t step, enum layer_pass pass, enum layer_rule rule)
+static void set_anchor(struct layer_assign *assign, uint32_t step, enum layer_pass pass, enum layer_why why)
 {
 	assign->passes[step] = pass;
-	layer_pass_by(assign, step, rule);
+	layer_pass_by(assign, step, why);
 	assign->anchors[step] = true;
 }
 
@@ -89,7 +89,7 @@ static bool anchor_function(struct anchoring *at)
 	if (kind != PM_KIND_FORWARD && kind != PM_KIND_BACKWARD)
 		return false;
 	forward = kind == PM_KIND_FORWARD || layer_repeated(at->assign, at->step) != GRAPH_NONE;
-	set_anchor(at->assign, at->step, forward ? LAYER_FORWARD : LAYER_BACKWARD, LAYER_RULE_FUNCTION);
+	set_anchor(at->assign, at->step, forward ? LAYER_FORWARD : LAYER_BACKWARD, LAYER_WHY_FUNCTION);
 	return true;
 }
 
@@ -98,7 +98,7 @@ static bool anchor_gradient(struct anchoring *at)
 	if (graph_flow(&at->assign->graph, at->step)->kind != PM_KIND_COMPUTE ||
 		!writes_gradient(at->assign, at->step))
 		return false;
-	set_anchor(at->assign, at->step, LAYER_BACKWARD, LAYER_RULE_GRADIENT);
+	set_anchor(at->assign, at->step, LAYER_BACKWARD, LAYER_WHY_GRADIENT);
 	return true;
 }
 
@@ -124,7 +124,7 @@ static bool anchor_manner(struct anchoring *at)
 		/* A factor for each element is read forward and backward alike. */
 		forward = manner->access == j && manner->transposed == transposed &&
 			  !(flow->shape == FLOW_SPREAD && follows_backward(at->assign, at->step, NEAR_CALLS));
-		set_anchor(at->assign, at->step, forward ? LAYER_FORWARD : LAYER_BACKWARD, LAYER_RULE_MANNER);
+		set_anchor(at->assign, at->step, forward ? LAYER_FORWARD : LAYER_BACKWARD, LAYER_WHY_MANNER);
 		return true;
 	}
 	return false;
@@ -200,7 +200,7 @@ static bool split_loss(struct between *gap)
 		if (!is_open(gap->assign, i))
 			continue;
 		gap->assign->passes[i] = is_used_backward(gap, i) ? LAYER_BACKWARD : LAYER_FORWARD;
-		layer_pass_by(gap->assign, i, LAYER_RULE_USED);
+		layer_pass_by(gap->assign, i, LAYER_WHY_USED);
 	}
 	return true;
 }
@@ -223,7 +223,7 @@ static bool fill_end(struct between *gap)
 		if (shape == FLOW_PRODUCT || shape == FLOW_REDUCE)
 			pass = LAYER_BACKWARD;
 		gap->assign->passes[i] = pass;
-		layer_pass_by(gap->assign, i, LAYER_RULE_AFTER_GRADIENTS);
+		layer_pass_by(gap->assign, i, LAYER_WHY_AFTER_GRADIENTS);
 	}
 	return true;
 }
@@ -233,7 +233,7 @@ static bool fill_between(struct between *gap)
 	for (uint32_t i = gap->from; i < gap->to; i++)
 		if (is_open(gap->assign, i)) {
 			gap->assign->passes[i] = gap->before == LAYER_UNKNOWN ? gap->after : gap->before;
-			layer_pass_by(gap->assign, i, LAYER_RULE_BETWEEN);
+			layer_pass_by(gap->assign, i, LAYER_WHY_BETWEEN);
 		}
 	return true;
 }
@@ -281,9 +281,9 @@ static bool pass_by_threads(struct layer_assign *assign)
 	const bool told = layer_thread_passes(assign, passes);
 
 	for (uint32_t i = 0; i < assign->graph.step_count && told; i++)
-		if (assign->reasons[i].phase == LAYER_RULE_FUNCTION ? is_transposed(assign, i, passes[i])
-								    : is_open(assign, i))
-			set_anchor(assign, i, passes[i], LAYER_RULE_THREAD);
+		if (assign->reasons[i].phase == LAYER_WHY_FUNCTION ? is_transposed(assign, i, passes[i])
+								   : is_open(assign, i))
+			set_anchor(assign, i, passes[i], LAYER_WHY_THREAD);
 	free(passes);
 	return told;
 }

@@ -33,8 +33,8 @@ static uint32_t own_parameter(struct flow_assigning *a, uint32_t step, bool join
 		if (first == FLOW_NOWHERE) {
 			first = flow_group(work, parameter);
 			flow_by(a, step,
-				flow_touch_of(work, step, i)->place == parameter ? LAYER_RULE_PARAMETER
-										 : LAYER_RULE_CAST,
+				flow_touch_of(work, step, i)->place == parameter ? LAYER_WHY_PARAMETER
+										 : LAYER_WHY_CAST,
 				parameter, FLOW_NOWHERE);
 		} else if (join) {
 			flow_join_groups(work, parameter, first);
@@ -152,7 +152,7 @@ static void place_sources(struct flow_assigning *a)
 
 		if (from) {
 			a->groups[i] = a->groups[from - 1];
-			flow_by(a, i, LAYER_RULE_SOURCE, FLOW_NOWHERE, from - 1);
+			flow_by(a, i, LAYER_WHY_SOURCE, FLOW_NOWHERE, from - 1);
 		}
 		note_touches(a->work, i, last);
 	}
@@ -169,7 +169,7 @@ static void place_next(struct flow_assigning *a)
 	for (uint32_t i = a->pass->turn; i-- > a->pass->begin;)
 		if (a->groups[i] == FLOW_NOWHERE && i + 1 < a->pass->turn) {
 			a->groups[i] = a->groups[i + 1];
-			flow_by(a, i, LAYER_RULE_NEXT, FLOW_NOWHERE, i + 1);
+			flow_by(a, i, LAYER_WHY_NEXT, FLOW_NOWHERE, i + 1);
 		}
 }
 
@@ -203,7 +203,7 @@ static void place_gradients(struct flow_assigning *a)
 			continue;
 		a->groups[step - 1] = flow_group(work, parameter);
 		a->fixed[step - 1] = true;
-		flow_by(a, step - 1, LAYER_RULE_GRADIENT, parameter, FLOW_NOWHERE);
+		flow_by(a, step - 1, LAYER_WHY_GRADIENT, parameter, FLOW_NOWHERE);
 	}
 	free(last);
 }
@@ -249,7 +249,7 @@ static void find_sibling(struct flow_assigning *a, uint32_t step)
 				continue;
 			a->groups[step] = a->groups[other];
 			a->fixed[step] = true;
-			flow_by(a, step, LAYER_RULE_SIBLING, FLOW_NOWHERE, other);
+			flow_by(a, step, LAYER_WHY_SIBLING, FLOW_NOWHERE, other);
 			return;
 		}
 }
@@ -273,7 +273,7 @@ static void find_partner(struct flow_assigning *a, uint32_t step)
 		return;
 	a->groups[step] = a->groups[found];
 	a->fixed[step] = true;
-	flow_by(a, step, LAYER_RULE_PARTNER, FLOW_NOWHERE, found);
+	flow_by(a, step, LAYER_WHY_PARTNER, FLOW_NOWHERE, found);
 }
 
 /*
@@ -296,7 +296,7 @@ static uint32_t taker(
 		if (!first || there < first)
 			first = there;
 		if (work->steps[there - 1].launch && last[touch->place] != there &&
-			work->assign->reasons[there - 1].layer == LAYER_RULE_GRADIENT &&
+			work->assign->reasons[there - 1].layer == LAYER_WHY_GRADIENT &&
 			(!sure || there < sure))
 			sure = there;
 	}
@@ -340,7 +340,7 @@ static void place_sinks(struct flow_assigning *a)
 
 		if (to) {
 			a->groups[i] = a->groups[to - 1];
-			flow_by(a, i, LAYER_RULE_SINK, FLOW_NOWHERE, to - 1);
+			flow_by(a, i, LAYER_WHY_SINK, FLOW_NOWHERE, to - 1);
 		}
 		note_touches(work, i, next);
 	}
@@ -353,7 +353,7 @@ static void place_previous(struct flow_assigning *a)
 	for (uint32_t i = a->pass->turn; i < a->pass->end; i++)
 		if (a->groups[i] == FLOW_NOWHERE && i > 0) {
 			a->groups[i] = a->groups[i - 1];
-			flow_by(a, i, LAYER_RULE_PREVIOUS, FLOW_NOWHERE, i - 1);
+			flow_by(a, i, LAYER_WHY_PREVIOUS, FLOW_NOWHERE, i - 1);
 		}
 }
 

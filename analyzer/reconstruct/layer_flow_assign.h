@@ -17,9 +17,9 @@ struct flow_assigning {
 /* Notes why a step has its layer: by a parameter's place, or another step; FLOW_NOWHERE where there is none.
  */
 static inline void flow_by(
-	struct flow_assigning *a, uint32_t step, enum layer_rule rule, uint32_t parameter, uint32_t other)
+	struct flow_assigning *a, uint32_t step, enum layer_why why, uint32_t parameter, uint32_t other)
 {
-	layer_by(a->work->assign, step, rule, other,
+	layer_by(a->work->assign, step, why, other,
 		parameter != FLOW_NOWHERE ? a->work->places[parameter].address : 0);
 }
 

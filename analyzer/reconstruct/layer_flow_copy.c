@@ -49,6 +49,6 @@ void flow_place_copies(struct flow_assigning *a, uint32_t begin, uint32_t end)
 			continue;
 		a->groups[i] = a->groups[product];
 		a->fixed[i] = true;
-		flow_by(a, i, LAYER_RULE_COPY, FLOW_NOWHERE, product);
+		flow_by(a, i, LAYER_WHY_COPY, FLOW_NOWHERE, product);
 	}
 }

@@ -24,6 +24,6 @@ void flow_place_loss(struct flow_assigning *a, uint32_t end)
 			flow_group(a->work, a->groups[i]) == flow_group(a->work, a->groups[layer]))
 			continue;
 		a->groups[i] = a->groups[layer];
-		flow_by(a, i, LAYER_RULE_LOSS, FLOW_NOWHERE, layer);
+		flow_by(a, i, LAYER_WHY_LOSS, FLOW_NOWHERE, layer);
 	}
 }

@@ -18,7 +18,7 @@ static void place_units(struct flow_assigning *a)
 		a->groups[i] = flow_group(a->work, parameter);
 		a->fixed[i] = false;
 		a->work->assign->tables[i] = graph_flow(&a->work->assign->graph, i)->kind == PM_KIND_COPY;
-		flow_by(a, i, LAYER_RULE_GATHERS, parameter, FLOW_NOWHERE);
+		flow_by(a, i, LAYER_WHY_GATHERS, parameter, FLOW_NOWHERE);
 	}
 }
 
@@ -86,7 +86,7 @@ static void hand_over_parameters(struct flow_assigning *a)
 
 /* What has decided the pass of a step. */
 struct decided {
-	enum layer_rule by;
+	enum layer_why by;
 	enum rule rule;
 };
 
@@ -98,16 +98,16 @@ static enum layer_pass pass_of(
 
 	if (step >= part->update_begin || work->steps[step].updates) {
 		*decided = (struct decided){
-			step < part->update_end ? LAYER_RULE_WINDOW : LAYER_RULE_AFTER_GRADIENTS, part->rule};
+			step < part->update_end ? LAYER_WHY_WINDOW : LAYER_WHY_AFTER_GRADIENTS, part->rule};
 		return LAYER_AFTER;
 	}
 	if (work->steps[step].evaluates) {
-		*decided = (struct decided){LAYER_RULE_EVALUATION, RULE_EVALUATIONS};
+		*decided = (struct decided){LAYER_WHY_EVALUATION, RULE_EVALUATIONS};
 		return LAYER_EVALUATION;
 	}
 	while (step >= pass->end)
 		pass++;
-	*decided = (struct decided){LAYER_RULE_TURN, pass->rule};
+	*decided = (struct decided){LAYER_WHY_TURN, pass->rule};
 	return step < pass->turn ? LAYER_FORWARD : LAYER_BACKWARD;
 }
 

@@ -71,7 +71,7 @@ void flow_place_updated(struct flow_assigning *a)
 				continue;
 			a->groups[made - 1] = burst.layer;
 			a->fixed[made - 1] = true;
-			flow_by(a, made - 1, LAYER_RULE_GRADIENT, burst.layer, FLOW_NOWHERE);
+			flow_by(a, made - 1, LAYER_WHY_GRADIENT, burst.layer, FLOW_NOWHERE);
 		}
 		from = burst.steps.end > from ? burst.steps.end : from;
 	}

@@ -65,7 +65,7 @@ void flow_place_states(struct flow_assigning *a)
 				first = j;
 		for (uint32_t j = first; j < i; j++) {
 			a->groups[j] = a->groups[i];
-			flow_by(a, j, LAYER_RULE_MODULE, FLOW_NOWHERE, i);
+			flow_by(a, j, LAYER_WHY_MODULE, FLOW_NOWHERE, i);
 		}
 	}
 	free(users);

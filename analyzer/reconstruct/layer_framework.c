@@ -14,8 +14,8 @@ struct asking {
 	struct layer_assign *assign;
 	struct framework_word *words;   /* by step */
 	enum layer_anchor *before, *behind;   /* by step: the nearest that is one */
-	enum layer_rule *evaluates;     /* by step: in a run of operators without gradients, some of them with weights: of what
-					   kind; LAYER_RULE_NONE: it is in none */
+	enum layer_why *evaluates;      /* by step: in a run of operators without gradients, some of them with
+					   weights: of what      kind; LAYER_WHY_NONE: it is in none */
 	bool *ahead;                    /* by step: operators through which gradients go back follow, of a module or of none */
 	uint32_t *next;                 /* by step: the next that is an anchor of a forward pass, or GRAPH_NONE */
 	bool goes_back, updates;        /* any step does */
@@ -169,15 +169,16 @@ static enum layer_pass pass_of(const struct asking *a, uint32_t step)
 	}
 }
 
-static enum layer_rule pass_rule(const struct asking *a, uint32_t step, enum layer_pass pass)
+static enum layer_why pass_rule(const struct asking *a, uint32_t step, enum layer_pass pass)
 {
 	const struct framework_word *word = &a->words[step];
 
 	if (pass == LAYER_EVALUATION && a->evaluates[step])
 		return a->evaluates[step];
 	if (pass == LAYER_AFTER)
-		return LAYER_RULE_STEP;
-	return pass == LAYER_BACKWARD && word->place == FRAMEWORK_BACKWARD ? LAYER_RULE_NODE : LAYER_RULE_OPERATOR;
+		return LAYER_WHY_STEP;
+	return pass == LAYER_BACKWARD && word->place == FRAMEWORK_BACKWARD ? LAYER_WHY_NODE
+									   : LAYER_WHY_OPERATOR;
 }
 
 /* Has a call of the kind a phase by where it is called? Communication has its own, and what only the host does none. */
@@ -224,7 +225,7 @@ static void put(struct asking *a, uint32_t step, uint32_t layer)
 	const struct framework_word *word = &a->words[step];
 
 	a->assign->layers[step] = layer;
-	layer_by(a->assign, step, LAYER_RULE_ASKED, GRAPH_NONE, 0);
+	layer_by(a->assign, step, LAYER_WHY_ASKED, GRAPH_NONE, 0);
 	if (!is_forward(a, step))
 		return;
 	if (word->origin != TIMELINE_NO_RANGE)
@@ -237,7 +238,8 @@ static void put(struct asking *a, uint32_t step, uint32_t layer)
 static void put_leading(struct asking *a, uint32_t first, uint32_t end, uint32_t layer)
 {
 	for (uint32_t i = first; i < end; i++)
-		if (is_forward(a, i) && !a->words[i].compiled && a->assign->reasons[i].layer != LAYER_RULE_ASKED)
+		if (is_forward(a, i) && !a->words[i].compiled &&
+			a->assign->reasons[i].layer != LAYER_WHY_ASKED)
 			put(a, i, layer);
 }
 
@@ -273,7 +275,7 @@ static void set_update_layers(struct asking *a)
 			continue;
 		a->assign->graph.steps[i].update = false;
 		a->assign->layers[i] = LAYER_NONE;
-		layer_by(a->assign, i, LAYER_RULE_ASKED, GRAPH_NONE, 0);
+		layer_by(a->assign, i, LAYER_WHY_ASKED, GRAPH_NONE, 0);
 		if (word->owns)
 			put(a, i, layer_of_module(a->assign, i, word->module));
 	}

@@ -10,10 +10,10 @@ enum layer_anchor { LAYER_NO_ANCHOR, LAYER_IN_FORWARD, LAYER_IN_BACKWARD, LAYER_
 enum layer_anchor layer_anchor_of(const struct framework_word *word);
 
 /* By step, in runs of operators without gradients, some of them with weights: of what kind they are;
- * LAYER_RULE_NONE: in none, or in what a module works out between two operators of its own. next: by step, the
+ * LAYER_WHY_NONE: in none, or in what a module works out between two operators of its own. next: by step, the
  * next anchor if that is of a forward pass, or GRAPH_NONE. */
 void layer_find_evaluations(
-	const struct framework_word *words, const uint32_t *next, uint32_t count, enum layer_rule *evaluates);
+	const struct framework_word *words, const uint32_t *next, uint32_t count, enum layer_why *evaluates);
 
 /* The layer of a module that has parameters, of which `step` is a call: a new one where there is none. What data flow took
  * for a layer without a name gets this one. */

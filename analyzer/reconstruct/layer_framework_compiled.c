@@ -13,9 +13,9 @@
 bool layer_is_sure(const struct layer_assign *assign, uint32_t step)
 {
 	switch (assign->reasons[step].layer) {
-	case LAYER_RULE_PARAMETER:
-	case LAYER_RULE_CAST:
-	case LAYER_RULE_SIBLING:
+	case LAYER_WHY_PARAMETER:
+	case LAYER_WHY_CAST:
+	case LAYER_WHY_SIBLING:
 		return assign->layers[step] != LAYER_NONE;
 	default:
 		return false;
@@ -26,14 +26,14 @@ bool layer_is_sure(const struct layer_assign *assign, uint32_t step)
 static bool is_guess(const struct layer_assign *assign, uint32_t step)
 {
 	switch (assign->reasons[step].layer) {
-	case LAYER_RULE_GRADIENT:
-	case LAYER_RULE_PARTNER:
-	case LAYER_RULE_SOURCE:
-	case LAYER_RULE_SINK:
-	case LAYER_RULE_MODULE:
-	case LAYER_RULE_NEXT:
-	case LAYER_RULE_PREVIOUS:
-	case LAYER_RULE_PLACE:
+	case LAYER_WHY_GRADIENT:
+	case LAYER_WHY_PARTNER:
+	case LAYER_WHY_SOURCE:
+	case LAYER_WHY_SINK:
+	case LAYER_WHY_MODULE:
+	case LAYER_WHY_NEXT:
+	case LAYER_WHY_PREVIOUS:
+	case LAYER_WHY_PLACE:
 		return true;
 	default:
 		return false;
@@ -100,14 +100,14 @@ static void mend_between(struct layer_assign *assign, const uint32_t *first, uin
 			continue;
 		if (is_first_half(assign, i, after)) {
 			assign->layers[i] = assign->layers[after];
-			layer_by(assign, i, LAYER_RULE_NEXT, after, 0);
+			layer_by(assign, i, LAYER_WHY_NEXT, after, 0);
 			continue;
 		}
 		if (own >= low && own <= high)
 			continue;
 		side = nearer(assign, i, before, after);
 		assign->layers[i] = assign->layers[side];
-		layer_by(assign, i, side == before ? LAYER_RULE_PREVIOUS : LAYER_RULE_NEXT, side, 0);
+		layer_by(assign, i, side == before ? LAYER_WHY_PREVIOUS : LAYER_WHY_NEXT, side, 0);
 	}
 }
 

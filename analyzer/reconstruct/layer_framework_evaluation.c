@@ -51,24 +51,24 @@ static bool is_trained(const struct search *s, const char *module)
 	       bsearch(&module, s->trained, s->trained_count, sizeof(*s->trained), compare_texts);
 }
 
-/* Of a pass without gradients, which works with weights somewhere: are those trained too? LAYER_RULE_NONE: it
- * is no pass; LAYER_RULE_EVALUATION: of which modules they are is not known, or nothing is trained. */
-static enum layer_rule evaluation_of(const struct search *s, uint32_t first, uint32_t end)
+/* Of a pass without gradients, which works with weights somewhere: are those trained too? LAYER_WHY_NONE: it
+ * is no pass; LAYER_WHY_EVALUATION: of which modules they are is not known, or nothing is trained. */
+static enum layer_why evaluation_of(const struct search *s, uint32_t first, uint32_t end)
 {
-	enum layer_rule rule = LAYER_RULE_NONE;
+	enum layer_why rule = LAYER_WHY_NONE;
 
 	for (uint32_t i = first; i < end; i++) {
 		if (!s->words[i].weighs)
 			continue;
 		if (!s->words[i].module || !s->trained_count)
-			return LAYER_RULE_EVALUATION;
+			return LAYER_WHY_EVALUATION;
 		if (is_trained(s, s->words[i].module)) {
 			if (layer_is_class_name(s->words[i].module)) /* it may be another one of that class */
-				return LAYER_RULE_EVALUATION;
-			rule = LAYER_RULE_NO_GRADIENTS;
+				return LAYER_WHY_EVALUATION;
+			rule = LAYER_WHY_NO_GRADIENTS;
 		}
-		if (rule == LAYER_RULE_NONE)
-			rule = LAYER_RULE_FROZEN;
+		if (rule == LAYER_WHY_NONE)
+			rule = LAYER_WHY_FROZEN;
 	}
 	return rule;
 }
@@ -92,14 +92,14 @@ static bool is_figure(
 }
 
 void layer_find_evaluations(
-	const struct framework_word *words, const uint32_t *next, uint32_t count, enum layer_rule *evaluates)
+	const struct framework_word *words, const uint32_t *next, uint32_t count, enum layer_why *evaluates)
 {
 	struct search s = {.words = words, .next = next, .count = count};
 	const struct framework_word *before = NULL;
 
 	find_trained(&s);
 	for (uint32_t i = 0, end; i < count; i = end) {
-		enum layer_rule rule;
+		enum layer_why rule;
 
 		end = i + 1;
 		if (words[i].place != FRAMEWORK_NO_GRADIENTS) {

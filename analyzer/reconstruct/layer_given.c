@@ -188,7 +188,7 @@ static void set_role(struct given *given, const struct timeline_operation *opera
 {
 	role->known = true;
 	if (operation->given_phase) {
-		role->reason.phase = LAYER_RULE_GIVEN;
+		role->reason.phase = LAYER_WHY_GIVEN;
 		role->reason.phase_decided = layer_decided(RULE_GIVEN);
 	}
 	if (operation->given_phase && operation->given_phase <= PHASE_COUNT)
@@ -200,7 +200,7 @@ static void set_role(struct given *given, const struct timeline_operation *opera
 	if (operation->given_layer && given->list->count &&
 		layer_of(given, operation->given_layer) != LAYER_NONE) {
 		layer_add_part(given->list, role, layer_of(given, operation->given_layer), 1);
-		role->reason.layer = LAYER_RULE_GIVEN;
+		role->reason.layer = LAYER_WHY_GIVEN;
 		role->reason.layer_decided = layer_decided(RULE_GIVEN);
 	}
 }

@@ -160,11 +160,11 @@ RULE_SEARCH(sends, bool, false, struct exchange, context->rule)
 
 /* Each adds parts, or says that it is a message; and notes why. */
 
-static bool sends_by(struct exchange *exchange, enum layer_rule rule)
+static bool sends_by(struct exchange *exchange, enum layer_why why)
 {
 	if (exchange->role.part_count == 0)
 		return false;
-	exchange->role.reason.layer = (uint8_t)rule;
+	exchange->role.reason.layer = (uint8_t)why;
 	exchange->role.reason.layer_decided = layer_decided(exchange->rule);
 	return true;
 }
@@ -184,7 +184,7 @@ static bool sends_gradients(struct exchange *exchange)
 		}
 		layer_add_parameter_parts(exchange->assign, &exchange->role, exchange->wanted);
 	}
-	return sends_by(exchange, LAYER_RULE_SENDS);
+	return sends_by(exchange, LAYER_WHY_SENDS);
 }
 
 static bool sends_packed(struct exchange *exchange)
@@ -193,13 +193,13 @@ static bool sends_packed(struct exchange *exchange)
 		return false;
 	find_copied(exchange->assign, exchange->flow, exchange->step, exchange->wanted);
 	layer_add_parameter_parts(exchange->assign, &exchange->role, exchange->wanted);
-	return sends_by(exchange, LAYER_RULE_PACKED);
+	return sends_by(exchange, LAYER_WHY_PACKED);
 }
 
 static bool sends_written(struct exchange *exchange)
 {
 	add_writer_parts(exchange->assign, &exchange->role, exchange->flow);
-	return sends_by(exchange, LAYER_RULE_WRITTEN);
+	return sends_by(exchange, LAYER_WHY_WRITTEN);
 }
 
 /* A sum of losses, for a message: a few numbers that nothing computed here depends on. */
@@ -231,7 +231,7 @@ struct layer_role layer_exchange_role(
 		.wanted = mem_alloc(assign->graph.parameter_count, sizeof(*exchange.wanted)),
 		.role = {.phase = PHASE_COMMUNICATION,
 			.known = true,
-			.reason = {.phase = LAYER_RULE_FUNCTION}},
+			.reason = {.phase = LAYER_WHY_FUNCTION}},
 		.rule = RULE_NONE};
 
 	sends_first(RULE_TABLE(sends_rules), &exchange);

@@ -36,7 +36,7 @@ struct layer_role layer_message_role(
 	const struct layer_assign *assign, const struct flow *flow, uint32_t step)
 {
 	struct layer_role role = {
-		.phase = PHASE_COMMUNICATION, .known = true, .reason = {.phase = LAYER_RULE_FUNCTION}};
+		.phase = PHASE_COMMUNICATION, .known = true, .reason = {.phase = LAYER_WHY_FUNCTION}};
 	uint32_t layer = assign->followed && step != GRAPH_NONE ? assign->layers[step] : LAYER_NONE;
 
 	/* the calls of libraries alone say so where it is not known what kernels of the program's work on */
@@ -48,7 +48,7 @@ struct layer_role layer_message_role(
 		layer = cut_layer(assign, flow, GRAPH_NONE);
 	if (layer != LAYER_NONE) {
 		layer_add_part(assign->list, &role, layer, 1);
-		role.reason.layer = LAYER_RULE_CUT;
+		role.reason.layer = LAYER_WHY_CUT;
 	}
 	return role;
 }

@@ -93,8 +93,8 @@ static const char *library_module(const struct layer_assign *assign, uint32_t la
 
 		if (assign->layers[i] != layer || !module || assign->passes[i] != LAYER_FORWARD ||
 			graph_flow(&assign->graph, i)->kind == PM_KIND_LAUNCH ||
-			(assign->reasons[i].layer != LAYER_RULE_PARAMETER &&
-				assign->reasons[i].layer != LAYER_RULE_CAST))
+			(assign->reasons[i].layer != LAYER_WHY_PARAMETER &&
+				assign->reasons[i].layer != LAYER_WHY_CAST))
 			continue;
 		if (found && strcmp(found, module) != 0)
 			return NULL;

@@ -61,7 +61,7 @@ static struct layer_role version_role(const struct layer_assign *assign, const s
 	bool *wanted = mem_alloc(graph->parameter_count, sizeof(*wanted));
 	struct layer_role role = {.phase = PHASE_UPDATE,
 		.known = true,
-		.reason = {.phase = LAYER_RULE_UPDATES, .layer = LAYER_RULE_SERVES}};
+		.reason = {.phase = LAYER_WHY_UPDATES, .layer = LAYER_WHY_SERVES}};
 
 	for (uint32_t p = 0; p < graph->parameter_count; p++)
 		wanted[p] = flow_holds(&flow->accesses[0], graph->parameters[p].address);
@@ -122,9 +122,9 @@ static bool launches_unknown(const struct layer_assign *assign)
 /* Has the framework said in which phase a step is? */
 static bool is_told(const struct layer_assign *assign, uint32_t step)
 {
-	const uint8_t rule = assign->reasons[step].phase;
+	const uint8_t why = assign->reasons[step].phase;
 
-	return rule == LAYER_RULE_OPERATOR || rule == LAYER_RULE_NODE || rule == LAYER_RULE_STEP;
+	return why == LAYER_WHY_OPERATOR || why == LAYER_WHY_NODE || why == LAYER_WHY_STEP;
 }
 
 /* `told`: it is known without what it is copied for, which then is no communication. */
@@ -133,7 +133,7 @@ static struct layer_role copy_role(const struct layer_assign *assign, uint32_t o
 	const struct flow *flow = &assign->model->flows[operation];
 	const struct flow_access *source = NULL, *target = NULL;
 	struct layer_role role = {
-		.phase = PHASE_OTHER, .known = true, .reason = {.phase = LAYER_RULE_DIRECTION}};
+		.phase = PHASE_OTHER, .known = true, .reason = {.phase = LAYER_WHY_DIRECTION}};
 	enum pm_direction direction;
 
 	if (version_is_copy(flow))
@@ -198,7 +198,7 @@ static struct layer_role launch_role(
 	const struct layer_assign *assign, const struct layer_role *roles, uint32_t step)
 {
 	const struct graph_step *steps = assign->graph.steps;
-	struct layer_role role = {.phase = PHASE_OTHER, .known = true, .reason = {.phase = LAYER_RULE_GRAPH}};
+	struct layer_role role = {.phase = PHASE_OTHER, .known = true, .reason = {.phase = LAYER_WHY_GRAPH}};
 
 	for (uint32_t i = step + 1; i < assign->graph.step_count; i++) {
 		if (!(timeline_call(assign->timeline, steps[i].call).flags & TIMELINE_FLAG_REPLAYED))
@@ -221,9 +221,9 @@ static bool is_launch(const struct layer_assign *assign, uint32_t operation)
 }
 
 /* Is it PyTorch's word on work of no phase? */
-static bool is_evaluation_rule(enum layer_rule rule)
+static bool is_evaluation(enum layer_why why)
 {
-	return rule == LAYER_RULE_OPERATOR || rule == LAYER_RULE_FROZEN || rule == LAYER_RULE_NO_GRADIENTS;
+	return why == LAYER_WHY_OPERATOR || why == LAYER_WHY_FROZEN || why == LAYER_WHY_NO_GRADIENTS;
 }
 
 /* A call of which the role is looked for: a step, or an operation that the iteration does not show. */
@@ -261,7 +261,7 @@ static bool by_graph(struct asked *call)
 		return false;
 	return is_role(call, call->step != GRAPH_NONE ? launch_role(call->assign, call->roles, call->step)
 						      : (struct layer_role){.phase = PHASE_GRAPH,
-								.reason = {.phase = LAYER_RULE_GRAPH}});
+								.reason = {.phase = LAYER_WHY_GRAPH}});
 }
 
 static bool by_exchange(struct asked *call)
@@ -283,7 +283,7 @@ static bool by_writing(struct asked *call)
 {
 	const struct graph *graph = &call->assign->graph;
 	struct layer_role role = {
-		.phase = PHASE_UPDATE, .known = true, .reason = {.phase = LAYER_RULE_UPDATES}};
+		.phase = PHASE_UPDATE, .known = true, .reason = {.phase = LAYER_WHY_UPDATES}};
 	bool *wanted;
 
 	if (call->step == GRAPH_NONE || !graph->steps[call->step].update)
@@ -294,11 +294,11 @@ static bool by_writing(struct asked *call)
 			wanted[graph->services[i].parameter] = true;
 	layer_add_parameter_parts(call->assign, &role, wanted);
 	free(wanted);
-	if (call->assign->reasons[call->step].phase == LAYER_RULE_WINDOW)
+	if (call->assign->reasons[call->step].phase == LAYER_WHY_WINDOW)
 		role.reason = call->assign->reasons[call->step];
 	role.reason.call = 0;
 	role.reason.address = 0;
-	role.reason.layer = role.part_count ? LAYER_RULE_SERVES : LAYER_RULE_NONE;
+	role.reason.layer = role.part_count ? LAYER_WHY_SERVES : LAYER_WHY_NONE;
 	role.reason.layer_decided = role.part_count ? role.reason.phase_decided : 0;
 	return is_role(call, role);
 }
@@ -313,7 +313,7 @@ static bool by_direction(struct asked *call)
 		return false;
 	is_role(call, copy_role(assign, call->operation, is_step && is_told(assign, call->step)));
 	return !is_step ||
-	       (call->role.phase != PHASE_OTHER && assign->reasons[call->step].phase != LAYER_RULE_NODE);
+	       (call->role.phase != PHASE_OTHER && assign->reasons[call->step].phase != LAYER_WHY_NODE);
 }
 
 static const struct asked_rule call_rules[] = {
@@ -334,14 +334,14 @@ static void take_pass(struct asked *call)
 	role->phase =
 		assign->passes[call->step] == LAYER_FORWARD && !role->again ? PHASE_FORWARD : PHASE_BACKWARD;
 	if (role->again) {
-		role->reason.phase = LAYER_RULE_RECOMPUTE;
+		role->reason.phase = LAYER_WHY_RECOMPUTE;
 		if (!assign->said || !assign->said[call->step])
 			role->reason.phase_decided = layer_decided(RULE_RECOMPUTED);
 	}
 	if (assign->layers[call->step] != LAYER_NONE) {
 		layer_add_part(assign->list, role, assign->layers[call->step], 1);
 	} else {
-		role->reason.layer = LAYER_RULE_NONE;
+		role->reason.layer = LAYER_WHY_NONE;
 		role->reason.layer_decided = 0;
 	}
 	if (role->reason.call) /* which was a step */
@@ -349,7 +349,7 @@ static void take_pass(struct asked *call)
 }
 
 /* Of a step of an evaluation, or after the passes. */
-static void take_phase(struct asked *call, enum phase phase, enum layer_rule by)
+static void take_phase(struct asked *call, enum phase phase, enum layer_why by)
 {
 	call->role.phase = phase;
 	call->role.reason.phase = (uint8_t)by;
@@ -361,7 +361,7 @@ static void take_step(struct asked *call)
 {
 	const struct layer_assign *assign = call->assign;
 	const struct layer_reason *reason = &assign->reasons[call->step];
-	const bool asked = reason->layer == LAYER_RULE_ASKED;
+	const bool asked = reason->layer == LAYER_WHY_ASKED;
 
 	switch (assign->passes[call->step]) {
 	case LAYER_FORWARD:
@@ -370,7 +370,7 @@ static void take_step(struct asked *call)
 		break;
 	case LAYER_EVALUATION:
 		take_phase(call, PHASE_OTHER,
-			is_evaluation_rule(reason->phase) ? reason->phase : LAYER_RULE_EVALUATION);
+			is_evaluation(reason->phase) ? reason->phase : LAYER_WHY_EVALUATION);
 		break;
 	case LAYER_AFTER:
 		if (asked_flow(call)->kind == PM_KIND_COPY && !asked)
@@ -378,7 +378,7 @@ static void take_step(struct asked *call)
 		take_phase(call, PHASE_UPDATE, reason->phase);
 		if (assign->layers[call->step] == LAYER_NONE || !asked)
 			break;
-		call->role.reason.layer = LAYER_RULE_ASKED;
+		call->role.reason.layer = LAYER_WHY_ASKED;
 		call->role.reason.layer_decided = reason->layer_decided;
 		layer_add_part(assign->list, &call->role, assign->layers[call->step], 1);
 		break;
@@ -392,7 +392,7 @@ static struct layer_role plain_role(enum pm_kind kind)
 	struct layer_role role = {.phase = plain_phase(kind)};
 
 	if (role.phase != PHASE_OTHER) {
-		role.reason.phase = LAYER_RULE_FUNCTION;
+		role.reason.phase = LAYER_WHY_FUNCTION;
 		role.reason.phase_decided = layer_decided(RULE_CALL_FUNCTION);
 	}
 	return role;
@@ -429,7 +429,7 @@ static void set_operation_role(struct layer_assign *assign, uint32_t number, con
 	else if ((assign->model->roles[number].flags & WORKER_BESIDE) && known->phase == role->phase &&
 		 !layer_are_of_one(assign->list, known, role)) {
 		known->part_count = 0;
-		known->reason.layer = LAYER_RULE_NONE;
+		known->reason.layer = LAYER_WHY_NONE;
 	}
 }
 

@@ -144,7 +144,7 @@ static uint32_t by_parameter(struct going_forward *going)
 
 	if (!parameter)
 		return LAYER_NONE;
-	layer_by(assign, step, LAYER_RULE_PARAMETER, GRAPH_NONE, parameter);
+	layer_by(assign, step, LAYER_WHY_PARAMETER, GRAPH_NONE, parameter);
 	scales = flow_of(assign, step)->shape == FLOW_SPREAD && layer_multiplies(assign, step);
 	if (layer == LAYER_NONE && !scales && adds_to_result(assign, step))
 		layer = before != GRAPH_NONE ? assign->layers[before] : going->current;
@@ -162,7 +162,7 @@ static uint32_t by_repetition(struct going_forward *going)
 
 	if (again == GRAPH_NONE)
 		return LAYER_NONE;
-	layer_by(assign, step, LAYER_RULE_SAME, again, 0);
+	layer_by(assign, step, LAYER_WHY_SAME, again, 0);
 	return assign->layers[again];
 }
 
@@ -171,7 +171,7 @@ static uint32_t by_earlier(struct going_forward *going)
 	const uint32_t layer = layer_earlier(going->assign, going->step);
 
 	if (layer != LAYER_NONE)
-		layer_by(going->assign, going->step, LAYER_RULE_SAME, GRAPH_NONE, 0);
+		layer_by(going->assign, going->step, LAYER_WHY_SAME, GRAPH_NONE, 0);
 	return layer;
 }
 
@@ -183,7 +183,7 @@ static uint32_t open_layer(struct going_forward *going, enum layer_special speci
 
 	if (layer != LAYER_NONE)
 		return layer;
-	layer_by(going->assign, going->step, LAYER_RULE_OPENS, GRAPH_NONE, 0);
+	layer_by(going->assign, going->step, LAYER_WHY_OPENS, GRAPH_NONE, 0);
 	return new_layer(going->assign, going->step, special);
 }
 
@@ -196,7 +196,7 @@ static uint32_t by_special(struct going_forward *going)
 
 	if (layer == LAYER_NONE)
 		return special ? open_layer(going, special) : LAYER_NONE;
-	layer_by(assign, step, LAYER_RULE_OPENS, GRAPH_NONE, 0);
+	layer_by(assign, step, LAYER_WHY_OPENS, GRAPH_NONE, 0);
 	return layer;
 }
 
@@ -219,14 +219,14 @@ static uint32_t by_source(struct going_forward *going)
 	const uint32_t before = layer_data_producer(assign, step);
 	uint32_t layer = before != GRAPH_NONE ? assign->layers[before] : LAYER_NONE;
 
-	layer_by(assign, step, LAYER_RULE_SOURCE, before, 0);
+	layer_by(assign, step, LAYER_WHY_SOURCE, before, 0);
 	for (uint32_t i = 0; i < assign->graph.steps[step].edge_count; i++) {
 		const uint32_t other = assign->graph.edges[assign->graph.steps[step].first_edge + i].step;
 
 		if (is_forward(assign, other) && assign->layers[other] != LAYER_NONE &&
 			(layer == LAYER_NONE || assign->layers[other] > layer)) {
 			layer = assign->layers[other];
-			layer_by(assign, step, LAYER_RULE_SOURCE, other, 0);
+			layer_by(assign, step, LAYER_WHY_SOURCE, other, 0);
 		}
 	}
 	return layer;
@@ -235,7 +235,7 @@ static uint32_t by_source(struct going_forward *going)
 /* Nothing else tells. */
 static uint32_t by_step_before(struct going_forward *going)
 {
-	layer_by(going->assign, going->step, LAYER_RULE_PREVIOUS, GRAPH_NONE, 0);
+	layer_by(going->assign, going->step, LAYER_WHY_PREVIOUS, GRAPH_NONE, 0);
 	return going->current;
 }
 
@@ -282,10 +282,10 @@ static void place_by_module(struct layer_assign *assign)
 		const char *own, *others;
 
 		if (next == assign->graph.step_count || !is_forward(assign, i) || !is_forward(assign, next) ||
-			assign->reasons[i].layer != LAYER_RULE_PREVIOUS ||
-			assign->reasons[next].layer != LAYER_RULE_PARAMETER)
+			assign->reasons[i].layer != LAYER_WHY_PREVIOUS ||
+			assign->reasons[next].layer != LAYER_WHY_PARAMETER)
 			continue;
-		while (told > 0 && assign->reasons[told].layer == LAYER_RULE_PREVIOUS)
+		while (told > 0 && assign->reasons[told].layer == LAYER_WHY_PREVIOUS)
 			told--;
 		own = module_of(assign, i);
 		others = own ? module_of(assign, next) : NULL;
@@ -295,7 +295,7 @@ static void place_by_module(struct layer_assign *assign)
 		if (!others || strcmp(own, others) == 0)
 			continue;
 		assign->layers[i] = assign->layers[next];
-		layer_by(assign, i, LAYER_RULE_MODULE, next, 0);
+		layer_by(assign, i, LAYER_WHY_MODULE, next, 0);
 	}
 }
 
@@ -306,7 +306,7 @@ static void place_leading(struct layer_assign *assign)
 		if (assign->layers[i] == LAYER_NONE &&
 			(assign->passes[i] == LAYER_FORWARD || assign->passes[i] == LAYER_BACKWARD)) {
 			assign->layers[i] = 0;
-			layer_by(assign, i, LAYER_RULE_FIRST, GRAPH_NONE, 0);
+			layer_by(assign, i, LAYER_WHY_FIRST, GRAPH_NONE, 0);
 		}
 }
 

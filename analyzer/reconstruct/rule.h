@@ -2,7 +2,7 @@
  * The rules of the reconstruction, one row each: name, key, stage, evidence, strength, what it needs, what it
  * proposes, and the test that fails without it ("flow CASE": a case of tests/analyzer/flow_host.c). In a
  * stage they are applied in the order of the rows: what one has settled the later are not asked about.
- * What a call is said to do, by which a rule has decided, is layer_rule.h.
+ * What a call is said to do, by which a rule has decided, is layer_why.h.
  *
  * rule_driver.h goes through the rules of a stage; tests/mutation switches each off and expects its test to
  * fail.

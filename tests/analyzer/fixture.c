@@ -453,7 +453,7 @@ static int compare(const char *name, const struct fixture *fixture, const struct
 		wrong++;
 		printf("%s: %s %s: found '%s' by %s and %s, not '%s'\n", name, line->words[0],
 			line->count > 1 ? line->words[1] : "", found,
-			layer_rule_keys[why.rows[i].reason.phase], layer_rule_keys[why.rows[i].reason.layer],
+			layer_why_keys[why.rows[i].reason.phase], layer_why_keys[why.rows[i].reason.layer],
 			line->expected ? line->expected : "");
 	}
 	if (analysis->workers[0].layers.count != count_layers(fixture))

@@ -19,7 +19,7 @@ enum layers { A, B, C, D, LAYERS }; /* forward in this order */
 struct call {
 	enum what what;
 	enum layer_pass pass;
-	enum layer_rule rule;
+	enum layer_why rule;
 	uint32_t layer;
 	uint32_t expected;
 	bool eager;
@@ -27,20 +27,20 @@ struct call {
 
 #define EAGER(layer) \
 	{ \
-		POINTWISE, LAYER_FORWARD, LAYER_RULE_PARAMETER, layer, layer, true \
+		POINTWISE, LAYER_FORWARD, LAYER_WHY_PARAMETER, layer, layer, true \
 	}
 #define OTHER BACK(POINTWISE, ASKED, NONE, NONE) /* as of the loss */
 #define SURE(what, layer) \
 	{ \
-		what, LAYER_FORWARD, LAYER_RULE_PARAMETER, layer, layer, false \
+		what, LAYER_FORWARD, LAYER_WHY_PARAMETER, layer, layer, false \
 	}
 #define GUESS(what, layer, expected) \
 	{ \
-		what, LAYER_FORWARD, LAYER_RULE_GRADIENT, layer, expected, false \
+		what, LAYER_FORWARD, LAYER_WHY_GRADIENT, layer, expected, false \
 	}
 #define BACK(what, rule, layer, expected) \
 	{ \
-		what, LAYER_BACKWARD, LAYER_RULE_##rule, layer, expected, false \
+		what, LAYER_BACKWARD, LAYER_WHY_##rule, layer, expected, false \
 	}
 
 static const struct {
@@ -79,7 +79,7 @@ static const struct {
 			BACK(NORM, PARAMETER, A, A)},
 		6},
 	{"what is no guess",
-		{SURE(POINTWISE, A), {POINTWISE, LAYER_FORWARD, LAYER_RULE_ASKED, C, C, false},
+		{SURE(POINTWISE, A), {POINTWISE, LAYER_FORWARD, LAYER_WHY_ASKED, C, C, false},
 			SURE(POINTWISE, B)},
 		3},
 	{"across eager code",
@@ -174,11 +174,11 @@ static void check_case(const struct fixture *f, const char *what, const struct c
 		CHECK(layers[i] == calls[i].expected, "%s: call %u is of layer %d, expected %d", what, i,
 			(int)layers[i], (int)calls[i].expected);
 		CHECK(moved == (calls[i].layer != calls[i].expected), "%s: call %u: rule %s", what, i,
-			layer_rule_keys[reasons[i].layer]);
+			layer_why_keys[reasons[i].layer]);
 		CHECK(!moved || (reasons[i].call > 0 && layers[reasons[i].call - 1] == layers[i] &&
-					(reasons[i].layer == LAYER_RULE_PREVIOUS) ==
+					(reasons[i].layer == LAYER_WHY_PREVIOUS) ==
 						(reasons[i].call - 1 < i)),
-			"%s: call %u: rule %s by call %u", what, i, layer_rule_keys[reasons[i].layer],
+			"%s: call %u: rule %s by call %u", what, i, layer_why_keys[reasons[i].layer],
 			reasons[i].call);
 	}
 }
@@ -186,9 +186,9 @@ static void check_case(const struct fixture *f, const char *what, const struct c
 /* Which rules are guesses, and which are sure. */
 static void check_rules(const struct fixture *f)
 {
-	static const enum layer_rule guesses[] = {LAYER_RULE_GRADIENT, LAYER_RULE_PARTNER, LAYER_RULE_SOURCE,
-		LAYER_RULE_SINK, LAYER_RULE_MODULE, LAYER_RULE_NEXT, LAYER_RULE_PREVIOUS, LAYER_RULE_PLACE};
-	static const enum layer_rule sure[] = {LAYER_RULE_PARAMETER, LAYER_RULE_CAST, LAYER_RULE_SIBLING};
+	static const enum layer_why guesses[] = {LAYER_WHY_GRADIENT, LAYER_WHY_PARTNER, LAYER_WHY_SOURCE,
+		LAYER_WHY_SINK, LAYER_WHY_MODULE, LAYER_WHY_NEXT, LAYER_WHY_PREVIOUS, LAYER_WHY_PLACE};
+	static const enum layer_why sure[] = {LAYER_WHY_PARAMETER, LAYER_WHY_CAST, LAYER_WHY_SIBLING};
 	struct call calls[] = {
 		SURE(POINTWISE, A), GUESS(POINTWISE, C, A), SURE(POINTWISE, B), SURE(POINTWISE, C)};
 	uint32_t layers[CALLS_MOST];
@@ -197,13 +197,13 @@ static void check_rules(const struct fixture *f)
 	for (size_t i = 0; i < sizeof(guesses) / sizeof(*guesses); i++) {
 		calls[1].rule = guesses[i];
 		mend(f, calls, 4, layers, reasons);
-		CHECK(layers[1] == A, "rule %s is no guess", layer_rule_keys[guesses[i]]);
+		CHECK(layers[1] == A, "rule %s is no guess", layer_why_keys[guesses[i]]);
 	}
-	calls[1].rule = LAYER_RULE_GRADIENT;
+	calls[1].rule = LAYER_WHY_GRADIENT;
 	for (size_t i = 0; i < sizeof(sure) / sizeof(*sure); i++) {
 		calls[0].rule = sure[i];
 		mend(f, calls, 4, layers, reasons);
-		CHECK(layers[1] == A, "rule %s is not sure", layer_rule_keys[sure[i]]);
+		CHECK(layers[1] == A, "rule %s is not sure", layer_why_keys[sure[i]]);
 	}
 }
 

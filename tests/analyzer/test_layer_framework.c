@@ -36,7 +36,7 @@ struct row {
 	uint32_t sequence; /* in its step */
 	enum phase phase;
 	const char *layer; /* NULL: not checked; "": of none */
-	enum layer_rule rule;
+	enum layer_why rule;
 };
 
 #define OPERATOR(name, module, sequence, ...) \
@@ -49,13 +49,13 @@ struct row {
 	}
 #define USER(name) \
 	{ \
-		MAIN, BEGINS, PM_RANGE_USER, name, NULL, NONE, PHASE_OTHER, NULL, LAYER_RULE_NONE \
+		MAIN, BEGINS, PM_RANGE_USER, name, NULL, NONE, PHASE_OTHER, NULL, LAYER_WHY_NONE \
 	}
-#define FORWARD(layer) PHASE_FORWARD, layer, LAYER_RULE_OPERATOR
-#define BACKWARD(layer) PHASE_BACKWARD, layer, LAYER_RULE_NODE
-#define UPDATE PHASE_UPDATE, NULL, LAYER_RULE_STEP
-#define OTHER PHASE_OTHER, NULL, LAYER_RULE_OPERATOR
-#define NO_GRADIENTS PHASE_OTHER, NULL, LAYER_RULE_NO_GRADIENTS
+#define FORWARD(layer) PHASE_FORWARD, layer, LAYER_WHY_OPERATOR
+#define BACKWARD(layer) PHASE_BACKWARD, layer, LAYER_WHY_NODE
+#define UPDATE PHASE_UPDATE, NULL, LAYER_WHY_STEP
+#define OTHER PHASE_OTHER, NULL, LAYER_WHY_OPERATOR
+#define NO_GRADIENTS PHASE_OTHER, NULL, LAYER_WHY_NO_GRADIENTS
 
 static const struct row step_rows[] = {
 	USER("Optimizer.step#SGD.step"),
@@ -85,14 +85,14 @@ static const struct row eager_rows[] = {
 	OPERATOR("aten::layer_norm", "net.3", 5, FORWARD("net.3")),
 	OPERATOR("aten::mse_loss", NULL, 6, FORWARD("net.3")),
 	OPERATOR("aten::detach", NULL, 7, FORWARD("net.3")),
-	OPERATOR("aten::ones_like", NULL, NONE, PHASE_BACKWARD, "net.3", LAYER_RULE_OPERATOR),
+	OPERATOR("aten::ones_like", NULL, NONE, PHASE_BACKWARD, "net.3", LAYER_WHY_OPERATOR),
 	NODE("MseLossBackward0", 6, BACKWARD("net.3")),
 	NODE("NativeLayerNormBackward0", 5, BACKWARD("net.3")),
 	NODE("torch::autograd::AccumulateGrad", NONE, BACKWARD("net.3")),
 	{ENGINE, BEGINS, PM_RANGE_NODE, "CheckpointFunctionBackward", NULL, 4, BACKWARD(NULL)},
 	{ENGINE, RUNS, PM_RANGE_OPERATOR, "aten::linear", "Net.2.0", 90, PHASE_BACKWARD, "net.2.0",
-		LAYER_RULE_RECOMPUTE}, /* there the variable is not known, and the root has its class's name
-					*/
+		LAYER_WHY_RECOMPUTE}, /* there the variable is not known, and the root has its class's name
+				       */
 	{ENGINE, END, 0, NULL, NULL, NONE, BACKWARD(NULL)},
 	NODE("ExpandBackward0", 3, BACKWARD("net.0")),
 	NODE("ReluBackward0", 2, BACKWARD("net.0")),
@@ -178,7 +178,7 @@ static const struct row sharded_rows[] = {
 	{ENGINE, END, 0, NULL, NULL, NONE, BACKWARD(NULL)},
 	{ENGINE, BEGINS, PM_RANGE_USER, "FSDP::post_backward_reduce", NULL, NONE, BACKWARD(NULL)},
 	{ENGINE, RUNS, PM_RANGE_OPERATOR, "fsdp::chunk_cat", NULL, NONE, PHASE_BACKWARD, "net.0",
-		LAYER_RULE_OPERATOR},
+		LAYER_WHY_OPERATOR},
 	{ENGINE, END, 0, NULL, NULL, NONE, BACKWARD(NULL)},
 };
 
@@ -203,7 +203,7 @@ static const struct row again_rows[] = {
 	NODE("AddmmBackward0", 2, BACKWARD("net.0")),
 	{ENGINE, BEGINS, PM_RANGE_NODE, "CheckpointFunctionBackward", NULL, 1, BACKWARD(NULL)},
 	{ENGINE, RUNS, PM_RANGE_OPERATOR, "aten::linear", "Sequential.0", 90, PHASE_BACKWARD, "net.0",
-		LAYER_RULE_RECOMPUTE},
+		LAYER_WHY_RECOMPUTE},
 	{ENGINE, END, 0, NULL, NULL, NONE, BACKWARD(NULL)},
 };
 
@@ -238,14 +238,14 @@ static const struct row move_rows[] = {
 /* Three compiled regions, the first and the last without gradients; the loss is not compiled. Layers are for
  * flow to tell, which here says nothing. */
 static const struct row compiled_rows[] = {
-	OPERATOR("Torch-Compiled Region: 1/0", "teacher", NONE, PHASE_OTHER, NULL, LAYER_RULE_OPERATOR),
-	OPERATOR("Torch-Compiled Region: 0/0", "net", NONE, PHASE_FORWARD, NULL, LAYER_RULE_OPERATOR),
-	OPERATOR("aten::mse_loss", NULL, 2, PHASE_FORWARD, NULL, LAYER_RULE_OPERATOR),
-	OPERATOR("aten::detach", NULL, 3, PHASE_FORWARD, NULL, LAYER_RULE_OPERATOR),
-	OPERATOR("Torch-Compiled Region: 2/0", "judge", NONE, PHASE_OTHER, NULL, LAYER_RULE_OPERATOR),
-	NODE("MseLossBackward0", 2, PHASE_BACKWARD, NULL, LAYER_RULE_NODE),
-	NODE("CompiledFunctionBackward", 1, PHASE_BACKWARD, NULL, LAYER_RULE_NODE),
-	NODE("torch::autograd::AccumulateGrad", NONE, PHASE_BACKWARD, NULL, LAYER_RULE_NODE),
+	OPERATOR("Torch-Compiled Region: 1/0", "teacher", NONE, PHASE_OTHER, NULL, LAYER_WHY_OPERATOR),
+	OPERATOR("Torch-Compiled Region: 0/0", "net", NONE, PHASE_FORWARD, NULL, LAYER_WHY_OPERATOR),
+	OPERATOR("aten::mse_loss", NULL, 2, PHASE_FORWARD, NULL, LAYER_WHY_OPERATOR),
+	OPERATOR("aten::detach", NULL, 3, PHASE_FORWARD, NULL, LAYER_WHY_OPERATOR),
+	OPERATOR("Torch-Compiled Region: 2/0", "judge", NONE, PHASE_OTHER, NULL, LAYER_WHY_OPERATOR),
+	NODE("MseLossBackward0", 2, PHASE_BACKWARD, NULL, LAYER_WHY_NODE),
+	NODE("CompiledFunctionBackward", 1, PHASE_BACKWARD, NULL, LAYER_WHY_NODE),
+	NODE("torch::autograd::AccumulateGrad", NONE, PHASE_BACKWARD, NULL, LAYER_WHY_NODE),
 };
 
 /* A part of the model has an optimizer each, of which a loop makes the steps in one line, after the pass. */
@@ -270,7 +270,7 @@ static const struct row trainer_rows[] = {
 	OPERATOR("aten::relu", "model.1", 2, FORWARD("model.0")),
 	OPERATOR("aten::linear", "model.2", 3, FORWARD("model.2")),
 	OPERATOR("aten::mse_loss", "model", 4, FORWARD("model.2")),
-	OPERATOR("aten::ones_like", "model", NONE, PHASE_BACKWARD, "model.2", LAYER_RULE_OPERATOR),
+	OPERATOR("aten::ones_like", "model", NONE, PHASE_BACKWARD, "model.2", LAYER_WHY_OPERATOR),
 	NODE("MseLossBackward0", 4, BACKWARD("model.2")),
 	NODE("AddmmBackward0", 3, BACKWARD("model.2")),
 	NODE("ReluBackward0", 2, BACKWARD("model.0")),
@@ -345,7 +345,7 @@ static void check_row(const struct analysis *analysis, const char *what, const s
 	CHECK(role->phase == row->phase, "%s, row %u (%s): phase %d, expected %d", what, number,
 		row->name ? row->name : "-", (int)role->phase, (int)row->phase);
 	CHECK(role->reason.phase == row->rule, "%s, row %u (%s): phase by %s, expected %s", what, number,
-		row->name ? row->name : "-", layer_rule_keys[role->reason.phase], layer_rule_keys[row->rule]);
+		row->name ? row->name : "-", layer_why_keys[role->reason.phase], layer_why_keys[row->rule]);
 	CHECK(!row->layer || strcmp(layer, row->layer) == 0, "%s, row %u (%s): layer %s, expected %s", what,
 		number, row->name ? row->name : "-", layer, row->layer);
 }

@@ -51,17 +51,17 @@ static enum finding_strength strength_of(const struct finding_list *list)
 
 /* What a step has that goes forward and nothing goes back through, by who says what it is. */
 static const struct within {
-	enum layer_rule rule;
+	enum layer_why rule;
 	const char *subject, *title, *text, *advice;
 } withins[] = {
-	{LAYER_RULE_EVALUATION, "a step's evaluation", "Evaluation",
+	{LAYER_WHY_EVALUATION, "a step's evaluation", "Evaluation",
 		"The model runs forward and no backward pass follows",
 		"evaluate less often, and without gradients"},
-	{LAYER_RULE_FROZEN, "a step's frozen forward",
+	{LAYER_WHY_FROZEN, "a step's frozen forward",
 		"Forward work without gradients, of modules that are not trained,",
 		"PyTorch records no gradients there, and these modules are not trained: a teacher, or a frozen part",
 		"compute its results once and cache them where its inputs repeat; use lower precision, as it needs no gradients"},
-	{LAYER_RULE_NO_GRADIENTS, "a step's forward without gradients",
+	{LAYER_WHY_NO_GRADIENTS, "a step's forward without gradients",
 		"Forward work without gradients, of modules that are trained too,",
 		"PyTorch records no gradients there, but does elsewhere in the step: an evaluation or a rollout",
 		"if it is an evaluation: less often; if it is a rollout: larger batches, lower precision"},
@@ -69,7 +69,7 @@ static const struct within {
 
 /* How long the device of a worker works in a step for it. */
 static double within_step(
-	const struct analysis *analysis, const struct analysis_worker *worker, enum layer_rule rule)
+	const struct analysis *analysis, const struct analysis_worker *worker, enum layer_why rule)
 {
 	struct why why;
 	double time_ns = 0;

@@ -1,13 +1,14 @@
 /*
- * The rule that has decided a call's phase or layer, as `layers --why` shows it. It is noted where the
- * decision is made, never found out again. One list: for programs, and in words after "because the call".
+ * What a rule says of a call whose phase or layer it decides, as `layers --why` shows it beside the rule's
+ * evidence and strength (rule.h). It is noted where the decision is made, never found out again. One list:
+ * for programs, and in words after "because the call".
  */
-#ifndef RECONSTRUCT_LAYER_RULE_H
-#define RECONSTRUCT_LAYER_RULE_H
+#ifndef RECONSTRUCT_LAYER_WHY_H
+#define RECONSTRUCT_LAYER_WHY_H
 
 #include <stdint.h>
 
-#define LAYER_RULE_LIST(X) \
+#define LAYER_WHY_LIST(X) \
 	X(NONE, "none", "says nothing of it") \
 	X(GIVEN, "given", "is labelled so in the trace") \
 	/* phases */ \
@@ -21,8 +22,7 @@
 	X(UPDATES, "updates", "writes parameters, or works for what does") \
 	X(WINDOW, "window", "is among the launches that work on parameters and their state") \
 	X(AFTER_GRADIENTS, "after_gradients", "follows the last call that makes a gradient") \
-	X(EVALUATION, "evaluation", \
-		"goes through the model, and no backward call depends on it") \
+	X(EVALUATION, "evaluation", "goes through the model, and no backward call depends on it") \
 	X(FROZEN, "frozen", \
 		"goes forward without gradients, through modules that get none in the iteration: a teacher, or a frozen part") \
 	X(NO_GRADIENTS, "no_gradients", \
@@ -60,23 +60,23 @@
 	X(WRITTEN, "written", "sends what backward calls of the layer wrote") \
 	X(CUT, "cut", "sends or brings what a call of the layer made or takes")
 
-enum layer_rule {
-#define LAYER_RULE_ITEM(name, key, text) LAYER_RULE_##name,
-	LAYER_RULE_LIST(LAYER_RULE_ITEM)
-#undef LAYER_RULE_ITEM
-		LAYER_RULE_COUNT,
+enum layer_why {
+#define LAYER_WHY_ITEM(name, key, text) LAYER_WHY_##name,
+	LAYER_WHY_LIST(LAYER_WHY_ITEM)
+#undef LAYER_WHY_ITEM
+		LAYER_WHY_COUNT,
 };
 
 /* "parameter", "touches a parameter of the layer". */
-extern const char *const layer_rule_keys[LAYER_RULE_COUNT];
-extern const char *const layer_rule_texts[LAYER_RULE_COUNT];
+extern const char *const layer_why_keys[LAYER_WHY_COUNT];
+extern const char *const layer_why_texts[LAYER_WHY_COUNT];
 
 /* Why a call has its phase and its layer. */
 struct layer_reason {
 	uint64_t address;      /* of the parameter that told the layer; 0: none did */
 	uint32_t call;         /* the timeline's call that told it, + 1; 0: none did */
-	uint8_t phase;         /* enum layer_rule */
-	uint8_t layer;         /* enum layer_rule; NONE where the call is of no layer */
+	uint8_t phase;         /* enum layer_why */
+	uint8_t layer;         /* enum layer_why; NONE where the call is of no layer */
 	uint8_t phase_decided; /* by which enum rule, + 1; 0: by none, but by what the call is */
 	uint8_t layer_decided;
 };
