@@ -29,7 +29,7 @@
 #define RULE_SEARCH(stem, result, nothing, type, at) \
 	struct stem##_rule { \
 		enum rule rule; \
-		result (*apply)(type * context); \
+		result (*apply)(type *context); \
 	}; \
 \
 	__attribute__((unused)) static result stem##_apply(const struct stem##_rule *rule, type *context) \
@@ -58,7 +58,7 @@
 #define RULE_SEQUENCE(stem, type, at) \
 	struct stem##_rule { \
 		enum rule rule; \
-		void (*apply)(type * context); \
+		void (*apply)(type *context); \
 	}; \
 \
 	static void stem##_each(const struct stem##_rule *rules, size_t count, type *context) \

@@ -87,8 +87,8 @@
 		"of them that steps may differ by: weights are the same in each", \
 		"chosen") \
 	/* labelled phases: the analysis of arXiv 2505.05713 */ \
-	X(double, SLOWDOWN_EXPLAINED, 0.3, "share", \
-		"of the slowdown that an effect explains, or it is not called the cause", \
+	X(double, EXPLAINED_LEAST, 0.3, "share", \
+		"of a slowdown, or of a difference between runs, that is explained, or what does is not called the cause", \
 		"chosen") \
 	X(double, SLOWDOWN_RECURRING, 1.05, "times", \
 		"the mean that a stage, data rank or worker takes in CAUSE_RECURS of the steps to be a recurring straggler", \
@@ -134,9 +134,6 @@
 	X(double, COMPARE_LEVEL, 0.05, "probability", \
 		"the greatest corrected p that counts", \
 		"a usual rule") \
-	X(double, COMPARE_EXPLAINS, 0.3, "share", \
-		"of a difference that a finding or a layer makes to be named as its cause", \
-		"as SLOWDOWN_EXPLAINED") \
 	X(double, COMPARE_GATE_SHARED, 0.02, "share", \
 		"of a process's time that it waits for a processor, from which its host is shared", \
 		"chosen") \

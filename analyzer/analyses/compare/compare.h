@@ -128,7 +128,7 @@ const char **compare_words(struct compare *compare, const struct compare_pair *p
 /*
  * The cause of a decided difference, a sentence in the compare's arena (compare_cause.c): the finding
  * (finding.h) of the sides' first runs that differs most in the difference's direction, or the layer that
- * does on all ranks; NULL: none makes COMPARE_EXPLAINS of it.
+ * does on all ranks; NULL: none makes EXPLAINED_LEAST of it.
  */
 const char *compare_cause(struct compare *compare, const struct compare_pair *pair);
 

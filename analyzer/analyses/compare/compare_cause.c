@@ -97,10 +97,10 @@ const char *compare_cause(struct compare *compare, const struct compare_pair *pa
 	find_change(&base, &other, true, sign, &most);
 	find_change(&other, &base, false, sign, &most);
 	layer = most_different_layer(pair, sign);
-	if (most.finding && most.ns / difference_ns >= COMPARE_EXPLAINS &&
+	if (most.finding && most.ns / difference_ns >= EXPLAINED_LEAST &&
 		(!layer || sign * most.ns >= sign * layer->effect.difference))
 		text = change_text(compare, pair, &most, difference_ns);
-	else if (layer && layer->effect.difference / difference_ns >= COMPARE_EXPLAINS)
+	else if (layer && layer->effect.difference / difference_ns >= EXPLAINED_LEAST)
 		text = arena_format(&compare->arena,
 			"Cause: layer %s computes for %s %s, mean of the ranks (%s)", layer->title,
 			print_time(&compare->arena, fabs(layer->effect.difference)),

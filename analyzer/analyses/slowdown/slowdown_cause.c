@@ -459,7 +459,7 @@ void slowdown_find_cause(struct slowdown *slowdown)
 	run_effects(slowdown, &means);
 	slowdown->cause = -1;
 	for (int effect = 0; effect < SLOWDOWN_EFFECTS; effect++)
-		if (slowdown->slowdown >= slowdown->least && slowdown->effect[effect] >= SLOWDOWN_EXPLAINED &&
+		if (slowdown->slowdown >= slowdown->least && slowdown->effect[effect] >= EXPLAINED_LEAST &&
 			(slowdown->cause < 0 || slowdown->effect[effect] > slowdown->effect[slowdown->cause]))
 			slowdown->cause = effect;
 	slowdown->cause_words = words_of(slowdown, &means, slowdown->cause);
