@@ -101,7 +101,8 @@ static void set_tensors(struct strategy_layer *layer, const char *kind, const ch
 		weights = layer->parameter_bytes / 2;
 	if (weights <= 0 || weights > layer->parameter_bytes)
 		weights = layer->parameter_bytes;
-	layer->has_buffers = strncmp(kind, "norm", 4) == 0; /* cuDNN's, of batches; others are no library's */
+	/* of batches, by cuDNN, which says their size; others are no library's */
+	layer->has_buffers = strncmp(kind, "norm", 4) == 0 && *sizes;
 	layer->tensor_bytes[0] = weights;
 	layer->tensor_bytes[1] = layer->parameter_bytes - weights;
 }

@@ -228,7 +228,8 @@ static void check_read(void)
 {
 	static const char *const layers[][5] = {{"m.words", "layer1", "", "", "50"},
 		{"m.blocks.0.up", "fc1", "4->8", "16x4", "40"}, {"m.blocks.0.norm.1", "norm1", "8", "", "16"},
-		{"m.blocks.1.up", "conv1", "3x3x2->4 s1 p1", "", "72"}, {"m.head", "fc2", "8->2", "", "16"}};
+		{"m.blocks.1.up", "conv1", "3x3x2->4 s1 p1", "", "72"}, {"m.head", "fc2", "8->2", "", "16"},
+		{"m.f", "norm2", "", "", "16"}}; /* of a kernel of PyTorch's own: no running means */
 	static const char *const blocks[][5] = {{"b.0.a.qkv", "fc1", "4->12", "16x4", "48"},
 		{"b.0.a.out", "fc2", "4->4", "16x4", "16"}, {"b.0.up", "fc3", "4->16", "16x4", "64"},
 		{"b.0.down", "fc4", "16->4", "16x16", "64"}, {"b.0.f.0", "fc5", "4->4", "16x4", "16"},
@@ -237,11 +238,11 @@ static void check_read(void)
 	static const char *const patches[][5] = {{"p", "conv1", "2x2x3->6 s2 p0", "8x3x4x4", "72"},
 		{"b.0.f", "fc1", "6->2", "32x6", "12"}, {"b.1.f", "fc2", "2->2", "32x2", "4"}};
 	static const size_t betweens[] = {0, 2, 0, 1, 0, 0, 0, 0};
-	static const double weights[] = {50, 32, 8, 72, 16};
-	static const size_t units[] = {STRATEGY_ROOT, 1, 1, 2, STRATEGY_ROOT};
+	static const double weights[] = {50, 32, 8, 72, 16, 8};
+	static const size_t units[] = {STRATEGY_ROOT, 1, 1, 2, STRATEGY_ROOT, STRATEGY_ROOT};
 	struct strategy_net net;
 
-	CHECK(read_layers(&net, layers, 5, "libtorch_cuda.so+0x1 < f (a.py:1)") && net.is_torch, "%s",
+	CHECK(read_layers(&net, layers, 6, "libtorch_cuda.so+0x1 < f (a.py:1)") && net.is_torch, "%s",
 		net.error);
 	for (size_t i = 0; i < net.layer_count; i++) {
 		const struct strategy_layer *layer = &net.layers[i];
