@@ -120,7 +120,7 @@ const char *input_file_text(struct arena *arena, const struct input_file *source
 
 /* ---- Loaders ---- */
 
-/* What PyTorch's loaders are called by, and what makes each of them faster. */
+/* What the frameworks' loaders are called by, and what makes each of them faster. */
 static const struct {
 	const char *word, *works, *advice;
 } known_loaders[] = {
@@ -129,6 +129,9 @@ static const struct {
 	{"_MultiProcessingDataLoaderIter", ", which waits for worker processes",
 		"more worker processes (num_workers) and a larger prefetch_factor, persistent_workers=True; do less in "
 		"__getitem__, or do it once and store the result"},
+	{"IteratorGetNext", ", which waits for the tf.data pipeline",
+		"prefetch(tf.data.AUTOTUNE) at the end of the pipeline, num_parallel_calls=tf.data.AUTOTUNE in map and "
+		"interleave, cache() of what is the same in each epoch; more processors for the pipeline"},
 };
 
 static void know_loader(const char *name, struct input_loader *found)

@@ -112,7 +112,8 @@ static bool is_read_by_one(const struct worker_model *model, const uint32_t *rea
 
 /*
  * A thread that serves one device reads for it, where others read too; else it reads for all. Of a loader in
- * a thread that computes nothing is not known whether those that do wait for it.
+ * a thread that computes nothing is not known whether those that do wait for it, except where the framework's
+ * operations on devices wait for it.
  */
 static void give_reads(struct worker_model *model, uint32_t number, const int64_t *threads,
 	const uint32_t *reads, size_t read_count)
@@ -121,9 +122,10 @@ static void give_reads(struct worker_model *model, uint32_t number, const int64_
 
 	for (size_t i = 0; i < read_count; i++) {
 		const struct timeline_call *read = TIMELINE_CALL(model->timeline, reads[i]);
-		int64_t thread = threads[read->thread];
+		const struct timeline_function *function = timeline_function(model->timeline, read);
+		int64_t thread = function->is_awaited ? -1 : threads[read->thread];
 
-		if (thread == 0 && timeline_function(model->timeline, read)->is_range)
+		if (thread == 0 && function->is_range)
 			continue;
 
 		for (size_t w = model->worker_count; w > 0 && model->workers[w - 1].process == number; w--) {

@@ -43,6 +43,7 @@ struct timeline_function {
 	const struct timeline_label *labels;
 	bool is_range; /* no function: ranges of the program's in which it waits for input (timeline_load.c)
 			*/
+	bool is_awaited; /* such a range whose batch each device waits for, in whichever thread it is */
 };
 
 /* A function with the values that describe the work. Numbers among the values are those of this timeline. */

@@ -159,7 +159,7 @@ static void add_calls(struct fill *fill)
 	fill->low = UINT32_MAX;
 	timeline_merge_begin(&merge, fill->trace, &fill->join->stretches, fill->join->read, fill->process);
 	timeline_range_fill(fill->join);
-	loads = timeline_load_calls(fill->join, &load_count);
+	loads = timeline_load_calls(fill->timeline, fill->join, &load_count);
 	for (const struct timeline_lane *lane; (lane = timeline_merge_first(&merge));) {
 		add_loads(fill, loads, load_count, &load, lane->begin_ns);
 		add_record(fill, lane);

@@ -32,6 +32,9 @@ struct timeline_join {
 	size_t range_count, range_room;
 	const uint32_t *load_operations; /* by range name of the trace, of those that are input; 0: it is
 					    none. NULL: none is */
+	const uint32_t
+		*load_takes; /* by range name of the trace, which of them is the one whose batch it takes
+				(timeline_next.c); 0: none. NULL: none of them is of TensorFlow */
 	struct trace_touch *unpacked; /* those of one call, or NULL */
 };
 
@@ -63,7 +66,16 @@ void timeline_range_fill(struct timeline_join *join);
  * the calls of the ranges that were read, in order of begin; the caller frees them. */
 uint64_t timeline_load_most(const struct trace *trace, const bool *read);
 void timeline_load_describe(struct timeline *timeline, struct timeline_join *join, uint32_t process);
-struct timeline_call *timeline_load_calls(const struct timeline_join *join, size_t *count);
+struct timeline_call *timeline_load_calls(
+	const struct timeline *timeline, const struct timeline_join *join, size_t *count);
+
+/* Waiting for tf.data (timeline_next.c): does the operation get the next batch; which operations take those;
+ * and the calls end when the batch is taken, and are left out where it was there. Returns how many are left.
+ */
+bool timeline_next_is(const char *name, const char *domain);
+void timeline_next_describe(struct timeline *timeline, struct timeline_join *join);
+size_t timeline_next_end(const struct timeline *timeline, const struct timeline_join *join,
+	struct timeline_call *calls, size_t call_count);
 
 /* The wall clock minus the monotonic clock, when the trace began. */
 int64_t timeline_wall_offset(const struct trace *trace);

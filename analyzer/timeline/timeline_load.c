@@ -29,7 +29,7 @@ static bool is_input(const struct trace *trace, uint32_t number)
 	const char *text = name->known ? trace_string(trace, name->name) : NULL;
 
 	return text && (name->scope == PM_RANGE_USER || name->scope == PM_RANGE_NVTX) &&
-	       timeline_is_input_name(text);
+	       (timeline_is_input_name(text) || timeline_next_is(text, trace_string(trace, name->domain)));
 }
 
 /* By range name of the trace: is it input? NULL: none is; the caller frees it. */
@@ -83,7 +83,8 @@ void timeline_load_describe(struct timeline *timeline, struct timeline_join *joi
 			(struct timeline_function){.library = name->domain ? name->domain : "",
 				.name = name->name,
 				.kind = PM_KIND_READ,
-				.is_range = true};
+				.is_range = true,
+				.is_awaited = timeline_next_is(name->name, name->domain)};
 		operations[i] = (uint32_t)timeline->operation_count;
 		*MEM_PUSH(timeline->operations, timeline->operation_count, timeline->operation_room) =
 			(struct timeline_operation){.process = process,
@@ -91,6 +92,7 @@ void timeline_load_describe(struct timeline *timeline, struct timeline_join *joi
 				.base = operations[i]};
 	}
 	join->load_operations = operations;
+	timeline_next_describe(timeline, join);
 	free(input);
 }
 
@@ -104,7 +106,8 @@ static int compare_calls(const void *left, const void *right)
 }
 
 /* What lies in another such range is part of it, and of one without an end is not known how long it took. */
-struct timeline_call *timeline_load_calls(const struct timeline_join *join, size_t *count)
+struct timeline_call *timeline_load_calls(
+	const struct timeline *timeline, const struct timeline_join *join, size_t *count)
 {
 	struct timeline_call *calls = NULL;
 	int64_t until_ns = INT64_MIN;
@@ -129,6 +132,7 @@ struct timeline_call *timeline_load_calls(const struct timeline_join *join, size
 			.operation = operation,
 			.thread = range->thread};
 	}
+	*count = timeline_next_end(timeline, join, calls, *count);
 	if (*count)
 		qsort(calls, *count, sizeof(*calls), compare_calls);
 	return calls;

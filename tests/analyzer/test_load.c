@@ -1,10 +1,11 @@
 /*
- * Waiting for input that ranges tell of, PyTorch's data loader's or the program's own: it is the phase
- * "input" of each iteration, once where ranges and reads of files are in one another, and the finding names
- * the loader. Nothing is known of one in a thread that computes nothing, nor of one that has no end.
+ * Waiting for input that ranges tell of, PyTorch's data loader's, TensorFlow's or the program's own: it is
+ * the phase "input" of each iteration, once where ranges and reads of files are in one another, and the
+ * finding names the loader. Nothing is known of one in a thread that computes nothing, nor of one that has no
+ * end; TensorFlow's lasts until its batch is taken, whichever thread starts it.
  */
 #include "analyses/finding/finding.h"
-#include "analyses/replay/replay_build.h"
+#include "analyses/replay/whatif.h"
 #include "check.h"
 #include "trace_builder.h"
 
@@ -14,6 +15,11 @@
 #define LOADING 5000 /* ns */
 #define SINGLE "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
 #define SEVERAL "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
+#define NEXT "IteratorGetNext:IteratorGetNext"
+#define PIPELINE 5000000 /* ns, until its batch is there */
+#define EXECUTOR 6
+#define STARTING 50 /* ns of TensorFlow's operation, which then waits outside of its range */
+#define BY_EXECUTOR(name) name, PM_RANGE_NVTX, 2, 1, 1, .domain = "TSL"
 #define IN_ONE_THREAD(name) name, PM_RANGE_USER, 1, 1, 1, .input_ns = LOADING
 
 struct load_case {
@@ -25,13 +31,16 @@ struct load_case {
 	bool nested;                 /* another such range lies in it */
 	bool endless;                /* the last one breaks off */
 	bool early;                  /* the first batch comes before the set-up's calls */
+	const char *domain, *takes;  /* the second: TensorFlow's operation that takes the batch; NULL: none */
+	uint64_t until;              /* ns after which it does; 0: PIPELINE */
+	bool inside;                 /* it waits in its range */
 	int64_t input_ns;            /* a step, as it should be found */
 	const char *says, *advises;  /* in the finding; NULL: there is none */
 };
 
 struct program {
 	struct builder builder;
-	uint32_t kernels[3], copy, read, queues[2], loader, outer, step;
+	uint32_t kernels[3], copy, read, queues[2], loader, outer, receive, take, step;
 	uint64_t now;
 };
 
@@ -63,8 +72,30 @@ static void begin(struct program *p, const struct load_case *row)
 	for (uint32_t d = 0; d < row->devices; d++)
 		p->queues[d] = builder_queue(builder, (int32_t)d, d);
 	p->step = builder_range(builder, PM_RANGE_USER, "Optimizer.step#SGD.step", NULL, "train.py(7): main");
-	p->loader = row->loader ? builder_range(builder, row->scope, row->loader, NULL, NULL) : 0;
+	if (row->domain)
+		p->loader = builder_nvtx(builder, row->domain, row->loader, 0);
+	else if (row->loader)
+		p->loader = builder_range(builder, row->scope, row->loader, NULL, NULL);
+	p->receive = builder_nvtx(builder, "TSL", "IteratorGetNext/_4:_Recv", 0);
+	p->take = row->takes ? builder_nvtx(builder, "TSL", row->takes, 0) : 0;
 	p->outer = builder_range(builder, row->scope, "load_batch", NULL, NULL);
+}
+
+static void operate(struct program *p, uint32_t thread, uint32_t range, uint64_t begin, uint64_t ns)
+{
+	builder_in_range(&p->builder, thread, begin, range, PM_RANGE_NO_SEQUENCE, 0);
+	builder_in_range(&p->builder, thread, begin + ns, 0, PM_RANGE_NO_SEQUENCE, 0);
+}
+
+/* TensorFlow starts to get a batch, and to receive it on the device, and sends it when it is there. */
+static void get_next(struct program *p, const struct load_case *row)
+{
+	const uint64_t begin = p->now += 10, ns = row->until ? row->until : PIPELINE;
+
+	operate(p, row->loading, p->loader, begin, row->inside ? ns : STARTING);
+	operate(p, row->computing, p->receive, begin + 2 * STARTING, STARTING);
+	p->now = begin + ns;
+	operate(p, row->loading + 2, p->take, p->now, STARTING);
 }
 
 static void load(struct program *p, const struct load_case *row, bool ends)
@@ -100,7 +131,13 @@ static void train(struct program *p, const struct load_case *row)
 	for (uint32_t i = 0; i < 5 && row->early; i++)
 		launch(p, row->computing, p->copy, 0);
 	for (uint32_t i = 0; i < STEPS; i++) {
-		if (row->loader && !(row->early && i == 0))
+		if (row->takes) {
+			/* what needs no input, as steps of momentum; the thread goes on when the batch is
+			 * there */
+			launch(p, EXECUTOR, p->kernels[1], 0);
+			get_next(p, row);
+			launch(p, EXECUTOR, p->kernels[1], 0);
+		} else if (row->loader && !(row->early && i == 0))
 			load(p, row, true);
 		launch(p, row->computing, p->copy, 0);
 		for (uint32_t kernel = 0; kernel < 2; kernel++)
@@ -123,14 +160,24 @@ static const struct finding *find_input(const struct finding_list *list)
 	return NULL;
 }
 
-/* Replayed, the first copy waits for the loader, and nothing is split. */
-static void check_replay(size_t number, const struct analysis *analysis)
+/* Replayed, the first copy waits for the loader, nothing is split, and without the wait steps are shorter by
+ * it. */
+static void check_replay(size_t number, const struct load_case *row, const struct analysis *analysis)
 {
+	const struct whatif_change change = {.kind = WHATIF_INPUT};
 	struct replay_job job;
+	struct whatif whatif;
+	double before_ns;
 
 	replay_build(analysis, SIZE_MAX, &job);
 	for (size_t i = 0; i < job.replay.task_count; i++)
 		CHECK(job.works[i].phase != PHASE_MD, "row %zu: task %zu splits a batch", number, i);
+	whatif_init(&whatif, &job);
+	before_ns = whatif_run(&whatif);
+	whatif_apply(&whatif, &change);
+	CHECK(row->devices > 1 || before_ns - whatif_run(&whatif) >= 0.95 * (double)row->input_ns,
+		"row %zu: a gain of %f ns", number, before_ns - whatif_run(&whatif));
+	whatif_free(&whatif);
 	replay_job_free(&job);
 }
 
@@ -166,7 +213,7 @@ static void check_row(size_t number, const struct load_case *row)
 				number, (long long)times->exclusive_ns[PHASE_IO]);
 		}
 	}
-	check_replay(number, &analysis);
+	check_replay(number, row, &analysis);
 	findings_find(&analysis, &list);
 	finding = find_input(&list);
 	CHECK((finding != NULL) == (row->says != NULL), "row %zu: %s", number,
@@ -199,6 +246,24 @@ int main(void)
 		{"enumerate(DataLoader)#_SingleProcessDataLoaderIter.__del__", PM_RANGE_USER, 1, 1, 1, .input_ns = 0},
 		{"aten::data_loader", PM_RANGE_OPERATOR, 1, 1, 1, .input_ns = 0},
 		{SINGLE, PM_RANGE_USER, 2, 1, 1, .input_ns = 0},
+		/* TensorFlow's graph, in an executor's thread that computes nothing, or serves the second device */
+		{BY_EXECUTOR(NEXT), .takes = "IteratorGetNext/_3:_Send", .input_ns = PIPELINE,
+			.says = "100% of the reading is in " NEXT ", which waits for the tf.data pipeline",
+			.advises = "prefetch(tf.data.AUTOTUNE)"},
+		{BY_EXECUTOR("while/body/_1/Next:IteratorGetNextAsOptional"), .takes = "while/body/_1/Next/_30:Identity",
+			.input_ns = PIPELINE, .says = "tf.data", .advises = "num_parallel_calls"},
+		{NEXT, PM_RANGE_NVTX, 2, 1, 2, .domain = "TSL", .takes = "IteratorGetNext/_3:_Send",
+			.input_ns = PIPELINE, .says = "tf.data", .advises = "cache()"},
+		/* a batch that is there, or nearly; NEXT_READY */
+		{BY_EXECUTOR(NEXT), .takes = "IteratorGetNext/_3:_Send", .until = 800000, .input_ns = 0},
+		{BY_EXECUTOR(NEXT), .takes = "IteratorGetNext/_3:_Send", .until = 1200000, .input_ns = 1200000,
+			.says = "tf.data", .advises = "tf.data"},
+		/* operations that take no batch, or another's; another library's range; a wait that ends with its range */
+		{BY_EXECUTOR(NEXT), .takes = "IteratorGetNext/Cast:_Send", .input_ns = 0},
+		{BY_EXECUTOR(NEXT), .takes = "Other/_3:_Send", .input_ns = 0},
+		{NEXT, PM_RANGE_NVTX, 2, 1, 1, .domain = "mine", .takes = "IteratorGetNext/_3:_Send", .input_ns = 0},
+		{BY_EXECUTOR("IteratorGetNext:IteratorGetNextSync"), .takes = "Other/_3:_Send", .inside = true,
+			.input_ns = PIPELINE, .says = "tf.data", .advises = "tf.data"},
 		{NULL, PM_RANGE_USER, 1, 1, 1, .says = "copying 30 ns", .advises = "copy the next batch"},
 	};
 	/* clang-format on */

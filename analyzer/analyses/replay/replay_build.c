@@ -186,30 +186,43 @@ static void follow_read(struct make *make, struct make_worker *worker, uint32_t 
 	thread->end_ns = item->end_ns;
 }
 
-/* The host's time for a call that gives work; the first copy of an iteration waits for the input. */
+/*
+ * Does the call wait for the input that was last read? The first copy of an iteration does; where the
+ * framework's operations wait for it, what each thread does next.
+ */
+static bool waits_for_read(const struct make *make, const struct make_worker *worker, bool input,
+	const struct timeline_call *call, const struct timeline_function **read)
+{
+	const struct replay_task *task;
+
+	if (worker->last_read == REPLAY_NONE)
+		return false;
+	task = &make->job->replay.tasks[worker->last_read];
+	*read = timeline_function(
+		make->timeline, TIMELINE_CALL(make->timeline, make->job->works[worker->last_read].call));
+	return task->end_ns <= call->begin_ns &&
+	       ((*read)->is_awaited ? task->end_ns > make->threads[call->thread].end_ns
+				    : input && !worker->copied);
+}
+
+/* The host's time for a call that gives work. */
 static uint32_t follow_launch(struct make *make, struct make_worker *worker, const struct layer_role *role,
 	uint32_t call, int64_t end_ns)
 {
 	const struct timeline_call *item = TIMELINE_CALL(make->timeline, call);
+	const struct timeline_function *read = NULL;
 	struct make_thread *thread = &make->threads[item->thread];
-	bool input = role->phase == PHASE_H2D || role->phase == PHASE_MD;
-	bool first = input && !worker->copied && worker->last_read != REPLAY_NONE, loaded;
-	int64_t since_ns = turn_ns(make, worker, item), read_ns;
+	const bool input = role->phase == PHASE_H2D || role->phase == PHASE_MD;
+	const bool first = waits_for_read(make, worker, input, item, &read);
+	int64_t since_ns = turn_ns(make, worker, item);
 	uint32_t turn = since_ns == INT64_MIN ? REPLAY_NONE : worker->last_host, host;
 
 	worker->copied |= input;
-	if (first) {
-		read_ns = make->job->replay.tasks[worker->last_read].end_ns;
-		first = read_ns <= item->begin_ns;
-		if (first && read_ns > since_ns)
-			since_ns = read_ns;
-	}
+	if (first && make->job->replay.tasks[worker->last_read].end_ns > since_ns)
+		since_ns = make->job->replay.tasks[worker->last_read].end_ns;
 	/* what a data loader hands out is divided */
-	loaded = first && timeline_function(make->timeline,
-				  TIMELINE_CALL(make->timeline, make->job->works[worker->last_read].call))
-				  ->is_range;
-	host = follow_thread(make, thread, worker, call, first && !loaded ? PHASE_MD : PHASE_IDLE_LAUNCH,
-		since_ns, end_ns);
+	host = follow_thread(make, thread, worker, call,
+		first && !read->is_range ? PHASE_MD : PHASE_IDLE_LAUNCH, since_ns, end_ns);
 	make_link(make, host, turn);
 	if (first)
 		make_link(make, host, worker->last_read);
