@@ -4,6 +4,7 @@
  * finding names the loader. Nothing is known of one in a thread that computes nothing, nor of one that has no
  * end; TensorFlow's lasts until its batch is taken, whichever thread starts it.
  */
+#include "analyses/cause/cause_measure.h"
 #include "analyses/finding/finding.h"
 #include "analyses/replay/whatif.h"
 #include "check.h"
@@ -40,7 +41,7 @@ struct load_case {
 
 struct program {
 	struct builder builder;
-	uint32_t kernels[3], copy, read, queues[2], loader, outer, receive, take, step;
+	uint32_t kernels[3], copy, read, queues[2], loader, outer, receive, take, forward, backward, step;
 	uint64_t now;
 };
 
@@ -76,8 +77,12 @@ static void begin(struct program *p, const struct load_case *row)
 		p->loader = builder_nvtx(builder, row->domain, row->loader, 0);
 	else if (row->loader)
 		p->loader = builder_range(builder, row->scope, row->loader, NULL, NULL);
-	p->receive = builder_nvtx(builder, "TSL", "IteratorGetNext/_4:_Recv", 0);
-	p->take = row->takes ? builder_nvtx(builder, "TSL", row->takes, 0) : 0;
+	if (row->takes) {
+		p->forward = builder_nvtx(builder, "TSL", "net/layer/Cast:Cast", 0);
+		p->backward = builder_nvtx(builder, "TSL", "gradient_tape/net/layer/Cast:Cast", 0);
+		p->receive = builder_nvtx(builder, "TSL", "IteratorGetNext/_4:_Recv", 0);
+		p->take = builder_nvtx(builder, "TSL", row->takes, 0);
+	}
 	p->outer = builder_range(builder, row->scope, "load_batch", NULL, NULL);
 }
 
@@ -124,6 +129,13 @@ static void launch(struct program *p, uint32_t thread, uint32_t operation, uint3
 	p->now += 60;
 }
 
+static void launch_in(struct program *p, uint32_t operation)
+{
+	in(p, EXECUTOR, operation);
+	launch(p, EXECUTOR, p->kernels[1], 0);
+	in(p, EXECUTOR, 0);
+}
+
 static void train(struct program *p, const struct load_case *row)
 {
 	if (row->early)
@@ -134,9 +146,9 @@ static void train(struct program *p, const struct load_case *row)
 		if (row->takes) {
 			/* what needs no input, as steps of momentum; the thread goes on when the batch is
 			 * there */
-			launch(p, EXECUTOR, p->kernels[1], 0);
+			launch_in(p, p->forward);
 			get_next(p, row);
-			launch(p, EXECUTOR, p->kernels[1], 0);
+			launch_in(p, p->backward);
 		} else if (row->loader && !(row->early && i == 0))
 			load(p, row, true);
 		launch(p, row->computing, p->copy, 0);
@@ -181,6 +193,19 @@ static void check_replay(size_t number, const struct load_case *row, const struc
 	replay_job_free(&job);
 }
 
+/* What a straggler's input is compared by: until it is there nothing counts as the first computation. */
+static void check_lead(size_t number, const struct load_case *row, const struct analysis *analysis)
+{
+	struct arena arena = {0};
+	struct cause_measure measure;
+
+	cause_measure(analysis, &analysis->workers[0], &arena, &measure);
+	CHECK(measure.lead.median >= (double)row->input_ns, "row %zu: computing begins after %f ns", number,
+		measure.lead.median);
+	cause_measure_free(&measure);
+	arena_free(&arena);
+}
+
 static void check_row(size_t number, const struct load_case *row)
 {
 	struct program p;
@@ -214,6 +239,7 @@ static void check_row(size_t number, const struct load_case *row)
 		}
 	}
 	check_replay(number, row, &analysis);
+	check_lead(number, row, &analysis);
 	findings_find(&analysis, &list);
 	finding = find_input(&list);
 	CHECK((finding != NULL) == (row->says != NULL), "row %zu: %s", number,

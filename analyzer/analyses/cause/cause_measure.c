@@ -177,7 +177,8 @@ static double time_within(const struct phase_spans *spans, int64_t begin_ns, int
 
 /* Time in which the device had nothing to do, and the next call had not been made. */
 struct idleness {
-	int64_t busy_until_ns, first_ns; /* first: computation */
+	int64_t busy_until_ns, first_ns; /* first: computation, after the input */
+	int64_t input_ns;                /* when the framework's operations have it; INT64_MIN: not known */
 	double late_ns;
 	size_t late_count;
 	struct phase_spans elsewhere; /* communication, and what is left of the iteration before */
@@ -195,7 +196,7 @@ static void follow_call(struct idleness *idle, const struct timeline *timeline,
 		call->interval_count ? timeline_interval(timeline, call->interval).begin_ns : call->begin_ns;
 	if (phase == PHASE_COMMUNICATION)
 		phase_add_span(&idle->elsewhere, begin_ns, end_ns, 0);
-	if (computes && idle->first_ns == INT64_MAX) {
+	if (computes && idle->first_ns == INT64_MAX && begin_ns >= idle->input_ns) {
 		idle->first_ns = begin_ns;
 	} else if (idle->first_ns != INT64_MAX && call->begin_ns > idle->busy_until_ns) {
 		idle->late_ns += (double)(begin_ns - idle->busy_until_ns);
@@ -203,6 +204,19 @@ static void follow_call(struct idleness *idle, const struct timeline *timeline,
 	}
 	if (end_ns > idle->busy_until_ns)
 		idle->busy_until_ns = end_ns;
+}
+
+/* TensorFlow computes what needs no input before it is there. */
+static int64_t input_end(
+	const struct timeline *timeline, const struct worker *worker, const struct iteration *item)
+{
+	for (size_t i = item->first_read; i < item->read_end; i++) {
+		const struct timeline_call *read = TIMELINE_CALL(timeline, worker->reads[i]);
+
+		if (timeline_function(timeline, read)->is_awaited)
+			return read->end_ns;
+	}
+	return INT64_MIN;
 }
 
 /* What the device still does of the iteration before, as a copy to the host that began after its
@@ -226,7 +240,9 @@ static void sample_iteration(struct making *making, size_t sample)
 	const struct analysis *analysis = making->analysis;
 	const struct iteration *item = &worker->iterations.items[measure->samples[sample]];
 	const struct phase_times *times = &worker->phases.times[measure->samples[sample]];
-	struct idleness idle = {.busy_until_ns = item->begin_ns, .first_ns = INT64_MAX};
+	struct idleness idle = {.busy_until_ns = item->begin_ns,
+		.first_ns = INT64_MAX,
+		.input_ns = input_end(&analysis->timeline, worker->worker, item)};
 	struct analysis_walk at = analysis_walk(analysis, worker, measure->samples[sample]);
 
 	add_left_over(&idle, &analysis->timeline, worker->worker, item);
