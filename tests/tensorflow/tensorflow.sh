@@ -1,6 +1,7 @@
 #!/bin/sh
-# TensorFlow trains Keras' LeNet on modelled GPUs: tensorflow.sh plain|mirrored|workers|xla, without XLA on one GPU, on two by
-# MirroredStrategy, on two in two processes by MultiWorkerMirroredStrategy, and compiled by XLA. The program must do its steps;
+# TensorFlow trains Keras' LeNet on modelled GPUs: tensorflow.sh plain|mirrored|workers|xla|input, without XLA on one GPU, on two by
+# MirroredStrategy, on two in two processes by MultiWorkerMirroredStrategy, compiled by XLA, and with slow input: a smaller net, whose
+# wait is within a tenth of what the program says. The program must do its steps;
 # pmanalyze must find as many on each GPU, surely, as TensorFlow says them, with a forward and a backward pass, updates, and an exchange on
 # two GPUs, each layer of the network, and no input of worker processes, of which there are none.
 # PM_TF names a virtual environment or a Python that has tensorflow; otherwise it is python3.
@@ -24,15 +25,16 @@ case $case in
 mirrored) options="$options --gpus 2" gpus=2 ;;
 workers) program=$SOURCE/tests/tensorflow/workers.py options=$steps ranks=2 gpus=2 ;;
 xla) options="$options --xla" ;;
+input) program=$SOURCE/tests/tensorflow/input.py options=$steps ;;
 esac
 # shellcheck disable=SC2086
 pmrun -q -n $ranks --softgpu=a100 -o run "$PYTHON" "$program" $options >log 2>&1 || complain "$(grep -v '^[IW ]' log | tail -n 5)"
-grep -q "step 10:\|^$steps steps of 2 replicas" log || complain "$(tail -n 5 log)"
+grep -q "step 10:\|^$steps steps of 2 replicas\|^$steps steps, waiting" log || complain "$(tail -n 5 log)"
 
 pmanalyze report --json run >report.json 2>/dev/null || complain "no report: $(pmanalyze report run 2>&1 | head -n 20)"
 pmanalyze layers --json run >layers.json 2>/dev/null || :
 python3 - "$case" $steps $gpus <<'END' || complain "$(pmanalyze report run 2>&1 | sed -n 3,6p)"
-import json, sys
+import json, re, sys
 case, steps, gpus = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 run, layers = json.load(open("report.json")), json.load(open("layers.json"))["layers"]
 busy = {row["phase"]: row["busy_ns"] for row in run["phases"]}
@@ -52,7 +54,11 @@ if case != "xla":
     check(busy["update"] > 0, "no update")
     check(run["told_by_framework"] > 0.75, f"the framework says {run['told_by_framework']}")
     kinds = [layer["kind"] for layer in layers if layer["forward_ns"] and layer["backward_ns"] and layer["kind"][:4] != "pool"]
-    check(kinds == ["conv1", "fc1", "fc2"] if case == "workers" else ["conv1", "conv2", "fc1", "fc2", "fc3"], f"layers {kinds}")
+    check(kinds == ["conv1", "fc1"] if case == "input" else ["conv1", "fc1", "fc2"] if case == "workers" else ["conv1", "conv2", "fc1", "fc2", "fc3"], f"layers {kinds}")
+if case == "input":
+    said = float(re.search(r"waiting ([\d.]+) ms", open("log").read()).group(1))
+    check(abs(busy["io"] / 1e6 / said - 1) < 0.1, f"input of {busy['io'] / 1e6} ms, by the program {said}")
+    check(run["findings"][0]["kind"] == "input" and "tf.data" in run["findings"][0]["text"], f"{run['findings'][0]}")
 print("\n".join(bad))
 sys.exit(bool(bad))
 END
