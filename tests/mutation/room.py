@@ -19,7 +19,7 @@ from mutation import Checks, read
 
 FACTORS = (1.1, 1.25, 1.5, 2)
 CONSTANT = re.compile(r"^\tX\((double|uint32_t), (\w+), ([\d.]+),", re.MULTILINE)
-UNITS = ("test_rules", "test_limits", "test_threads", "test_sequence", "test_iteration", "test_pace", "test_align", "test_layer", "test_stretch", "test_stage", "test_framework", "test_layer_framework", "test_marker")
+UNITS = ("test_rules", "test_limits", "test_threads", "test_sequence", "test_iteration", "test_pace", "test_align", "test_layer", "test_stretch", "test_stage", "test_framework", "test_layer_framework", "test_load", "test_marker")
 ROOM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "room.txt")
 HEAD = """# Constants of analyzer/timeline/constants.h: value, lowest and highest that change no answer in the recorded cases and the quick tests of
 # the reconstruction, and what the next step away changes below and above; *: nothing, at half and at twice the value the search ends.
