@@ -24,6 +24,9 @@ struct line {
 	const char *text;
 	size_t count;
 	bool within_pass;
+	bool followed;  /* what follows its steps is known */
+	uint64_t *tail; /* keys of the computations that follow a step of it */
+	size_t tail_count, tail_room;
 };
 
 struct steps {
@@ -33,8 +36,6 @@ struct steps {
 	size_t count, room;
 	struct line *lines;
 	size_t line_count, line_room;
-	uint64_t *tail; /* keys of the computations that follow a step */
-	size_t tail_count, tail_room;
 };
 
 static bool is_step(const struct timeline_range_name *name)
@@ -235,61 +236,67 @@ static int64_t next_begin(const struct steps *steps, uint32_t step)
 
 /* Figures at the start of the next pass, in the module that it begins with: those are no part of the step
  * before. An average of the weights that a module's own function makes changes them in place. */
-static void cut_figures(
-	struct steps *steps, struct framework *framework, const uint32_t *calls, uint32_t next)
+static void cut_figures(struct line *line, struct framework *framework, const uint32_t *calls, uint32_t next)
 {
 	const struct framework_word pass = framework_word(framework, next);
 
-	while (steps->tail_count) {
-		const struct framework_word word = framework_word(framework, calls[steps->tail_count - 1]);
+	while (line->tail_count) {
+		const struct framework_word word = framework_word(framework, calls[line->tail_count - 1]);
 
 		if (word.in_place || word.moves || !framework_is_within(pass.module, word.module))
 			return;
-		steps->tail_count--;
+		line->tail_count--;
 	}
 }
 
 /* The computations after a step up to what belongs to the next one. */
-static void take_tail(struct steps *steps, struct framework *framework, uint32_t step, size_t position)
+static void take_tail(struct steps *steps, struct framework *framework, const struct step *step)
 {
 	const struct iteration_finder *finder = steps->finder;
-	const int64_t limit_ns = next_begin(steps, step);
+	const int64_t limit_ns = next_begin(steps, step->range);
+	struct line *line = &steps->lines[step->line];
 	uint32_t *calls = NULL; /* of the tail */
 	size_t count = 0, room = 0;
 
-	steps->tail_count = 0;
-	for (; position < finder->worker->call_count; position++) {
+	for (size_t position = step_end(steps, step); position < finder->worker->call_count; position++) {
 		if (iteration_call_at(finder, position).begin_ns >= limit_ns)
 			break;
 		if (!iteration_is_core(finder, position))
 			continue;
 		if (!follows(framework, finder->worker->calls[position])) {
-			cut_figures(steps, framework, calls, finder->worker->calls[position]);
+			cut_figures(line, framework, calls, finder->worker->calls[position]);
 			break;
 		}
-		*MEM_PUSH(steps->tail, steps->tail_count, steps->tail_room) =
+		*MEM_PUSH(line->tail, line->tail_count, line->tail_room) =
 			iteration_operation_at(finder, position)->key;
 		*MEM_PUSH(calls, count, room) = finder->worker->calls[position];
 	}
 	free(calls);
 }
 
-/* The same after every step: that of the last one of which the framework was asked is taken. */
-static void find_tail(struct steps *steps, struct framework *framework, uint32_t leading)
+/* Is it the last one before the next iteration, and was the framework asked up to there? */
+static bool is_asked_end(
+	const struct steps *steps, const struct framework *framework, size_t step, uint32_t leading)
 {
-	const struct timeline *timeline = steps->finder->timeline;
-	const struct timeline_range *ranges = timeline_ranges(timeline, steps->process);
+	const struct timeline_range *ranges = timeline_ranges(steps->finder->timeline, steps->process);
+	const struct step *own = &steps->items[step], *next = own + 1;
 
+	return step + 1 < steps->count && !steps->lines[own->line].within_pass && next->line == leading &&
+	       !next->joins &&
+	       framework_was_asked(framework, ranges[own->range].begin_ns, ranges[next->range].begin_ns);
+}
+
+/* The same after every step of a line: that of the last one of which the framework was asked is taken. What
+ * follows one optimizer's step (targets that follow an actor) need not follow another's. */
+static void find_tails(struct steps *steps, struct framework *framework, uint32_t leading)
+{
 	for (size_t i = steps->count; framework && i-- > 0;) {
-		const struct timeline_range *range = &ranges[steps->items[i].range];
+		struct line *line = &steps->lines[steps->items[i].line];
 
-		if (steps->lines[steps->items[i].line].within_pass || i + 1 == steps->count ||
-			steps->items[i + 1].line != leading || steps->items[i + 1].joins ||
-			!framework_was_asked(
-				framework, range->begin_ns, ranges[steps->items[i + 1].range].begin_ns))
+		if (line->followed || !is_asked_end(steps, framework, i, leading))
 			continue;
-		take_tail(steps, framework, steps->items[i].range, step_end(steps, &steps->items[i]));
-		break;
+		line->followed = true;
+		take_tail(steps, framework, &steps->items[i]);
 	}
 }
 
@@ -297,14 +304,15 @@ static void find_tail(struct steps *steps, struct framework *framework, uint32_t
 static size_t end_of(const struct steps *steps, const struct step *step)
 {
 	const struct iteration_finder *finder = steps->finder;
+	const struct line *line = &steps->lines[step->line];
 	size_t position = step_end(steps, step), end = position;
 
-	for (size_t i = 0; i < steps->tail_count; position++) {
+	for (size_t i = 0; i < line->tail_count; position++) {
 		if (position == finder->worker->call_count)
 			return end;
 		if (!iteration_is_core(finder, position))
 			continue;
-		if (iteration_operation_at(finder, position)->key != steps->tail[i++])
+		if (iteration_operation_at(finder, position)->key != line->tail[i++])
 			return end;
 		end = position + 1;
 	}
@@ -351,12 +359,13 @@ bool iteration_cut_framework(struct iteration_finder *finder)
 		join_steps(&steps, framework);
 	if (any && (leading = leading_line(&steps)) != UINT32_MAX &&
 		steps.lines[leading].count >= LEAST_STEPS && !goes_on_in_graphs(&steps)) {
-		find_tail(&steps, framework, leading);
+		find_tails(&steps, framework, leading);
 		cut(finder, &steps, leading);
 	}
 	free(steps.items);
+	for (size_t i = 0; i < steps.line_count; i++)
+		free(steps.lines[i].tail);
 	free(steps.lines);
-	free(steps.tail);
 	if (finder->piece_count >= LEAST_STEPS)
 		return true;
 	finder->piece_count = 0;
