@@ -228,19 +228,6 @@ bool framework_was_asked(const struct framework *framework, int64_t begin_ns, in
 
 /* ---- of a call ---- */
 
-static struct framework_word backward_word(const struct framework *f, uint32_t node)
-{
-	const struct maker *maker = framework_origin(f, node);
-	struct framework_word word = {
-		.place = FRAMEWORK_BACKWARD, .says = name_of(f, node)->name, .origin = TIMELINE_NO_RANGE};
-
-	if (maker) {
-		word.origin = maker->range;
-		word.module = name_of(f, maker->range)->module;
-	}
-	return word;
-}
-
 /* The node that the engine evaluates in a range of its own, whose work before and after the node is the
  * node's. */
 static uint32_t node_within(const struct framework *f, uint32_t engine)
@@ -295,6 +282,41 @@ static bool is_again(const struct framework *f, uint32_t range, uint32_t node)
 			return true;
 	}
 	return false;
+}
+
+/* The node whose gradient's formula has made this one, where gradients have gradients themselves (a
+ * meta-learner's inner steps, penalties of gradients): its maker ran in that; TIMELINE_NO_RANGE: none. */
+static uint32_t lower_node(const struct framework *f, uint32_t node, const struct maker *maker)
+{
+	const uint32_t lower = node_around(f, f->ranges[maker->range].parent);
+
+	return lower != TIMELINE_NO_RANGE && f->ranges[lower].begin_ns < f->ranges[node].begin_ns &&
+			       !is_again(f, maker->range, lower)
+		       ? lower
+		       : TIMELINE_NO_RANGE;
+}
+
+/* The operator of the forward pass that a node goes back to, of whatever order its gradient is. */
+static const struct maker *forward_maker(const struct framework *f, uint32_t node)
+{
+	const struct maker *maker = framework_origin(f, node);
+
+	for (uint32_t lower; maker && (lower = lower_node(f, node, maker)) != TIMELINE_NO_RANGE; node = lower)
+		maker = framework_origin(f, lower);
+	return maker;
+}
+
+static struct framework_word backward_word(const struct framework *f, uint32_t node)
+{
+	const struct maker *maker = forward_maker(f, node);
+	struct framework_word word = {
+		.place = FRAMEWORK_BACKWARD, .says = name_of(f, node)->name, .origin = TIMELINE_NO_RANGE};
+
+	if (maker) {
+		word.origin = maker->range;
+		word.module = name_of(f, maker->range)->module;
+	}
+	return word;
 }
 
 static struct framework_word operator_word(const struct framework *f, uint32_t range)

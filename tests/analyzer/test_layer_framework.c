@@ -17,6 +17,7 @@
 #define NONE UINT32_MAX /* sequence */
 #define STEPS 5
 #define MOST_ROWS 64
+#define MADE_BY_ENGINE 80 /* sequences from here on are of the engine's thread */
 
 enum thread { MAIN = 1, ENGINE = 2 };
 enum what {
@@ -280,12 +281,40 @@ static const struct row trainer_rows[] = {
 	OPERATOR("aten::_foreach_add_", "model", NONE, UPDATE),
 };
 
+/* Gradients of gradients, as a meta-learner's: what a node runs has numbers of the engine's thread, and nodes
+ * of its own, which go back to the layer of the first. */
+static const struct row second_order_rows[] = {
+	OPERATOR("aten::linear", "net.0", 1, FORWARD("net.0")),
+	OPERATOR("aten::linear", "net.1", 2, FORWARD("net.1")),
+	OPERATOR("aten::mse_loss", NULL, 3, FORWARD("net.1")),
+	OPERATOR("aten::detach", NULL, 4, FORWARD("net.1")),
+	{ENGINE, BEGINS, PM_RANGE_NODE, "LinearBackward0", NULL, 2, BACKWARD(NULL)},
+	{ENGINE, RUNS, PM_RANGE_OPERATOR, "aten::mm", NULL, MADE_BY_ENGINE, BACKWARD("net.1")},
+	{ENGINE, END, 0, NULL, NULL, NONE, BACKWARD(NULL)},
+	{ENGINE, BEGINS, PM_RANGE_NODE, "LinearBackward0", NULL, 1, BACKWARD(NULL)},
+	{ENGINE, RUNS, PM_RANGE_OPERATOR, "aten::mm", NULL, MADE_BY_ENGINE + 1, BACKWARD("net.0")},
+	{ENGINE, END, 0, NULL, NULL, NONE, BACKWARD(NULL)},
+	{ENGINE, BEGINS, PM_RANGE_NODE, "BmmBackward0", NULL, MADE_BY_ENGINE,
+		BACKWARD(NULL)}, /* the third's */
+	{ENGINE, RUNS, PM_RANGE_OPERATOR, "aten::mm", NULL, MADE_BY_ENGINE + 2, BACKWARD("net.1")},
+	{ENGINE, END, 0, NULL, NULL, NONE, BACKWARD(NULL)},
+	NODE("MmBackward0", MADE_BY_ENGINE + 1, BACKWARD("net.0")),
+	NODE("MmBackward0", MADE_BY_ENGINE + 2, BACKWARD("net.1")),
+	NODE("AddmmBackward0", 1, BACKWARD("net.0")),
+};
+
 struct program {
 	struct builder builder;
 	bool unasked; /* ranges are the optimizer's steps alone */
 	uint32_t queue, operations[MOST_ROWS];
 	uint64_t now;
 };
+
+static bool is_made_by_engine(const struct row *row)
+{
+	return row->thread == ENGINE && row->sequence != NONE &&
+	       (row->scope == PM_RANGE_OPERATOR || row->sequence >= MADE_BY_ENGINE);
+}
 
 static void add_row(struct program *p, const struct row *row, uint32_t operation, uint32_t step)
 {
@@ -296,7 +325,7 @@ static void add_row(struct program *p, const struct row *row, uint32_t operation
 		builder_in_range(&p->builder, row->thread, p->now += 10,
 			builder_range(&p->builder, row->scope, row->name, row->module, line),
 			row->sequence == NONE ? PM_RANGE_NO_SEQUENCE : step * 100 + row->sequence,
-			row->thread == ENGINE && row->scope == PM_RANGE_OPERATOR ? 7 : 1);
+			is_made_by_engine(row) ? 7 : 1);
 	if (row->what != BEGINS && row->what != END) {
 		p->now += 10;
 		builder_call(&p->builder, row->thread, p->now, p->now + 5, operation, p->queue, 0,
@@ -548,6 +577,8 @@ int main(void)
 	check_with_step("moves", move_rows, sizeof(move_rows) / sizeof(*move_rows), false, 1);
 	check_with_step(
 		"compiled", compiled_rows, sizeof(compiled_rows) / sizeof(*compiled_rows), false, 0.5);
+	check_with_step("second order", second_order_rows,
+		sizeof(second_order_rows) / sizeof(*second_order_rows), false, 1);
 	check_besides();
 	check_with_step("trainer", trainer_rows, sizeof(trainer_rows) / sizeof(*trainer_rows), false, 1);
 	return check_end();
