@@ -166,14 +166,22 @@ static void renumber(uint32_t *layers, size_t count, const uint32_t *now)
 			layers[i] = now[layers[i]];
 }
 
-/* A layer that data flow or a function's kind has made, and of which the framework has said that all of its calls are
- * another's, is none; nor has it a name. */
+/* Has the role of the step the layer that data flow or the framework has found? As layer_set_roles has it: of
+ * an evaluation none, of an update those that the framework says. */
+static bool counts_to_layer(const struct layer_assign *assign, uint32_t step)
+{
+	return assign->passes[step] == LAYER_FORWARD || assign->passes[step] == LAYER_BACKWARD ||
+	       (assign->passes[step] == LAYER_AFTER && assign->reasons[step].layer == LAYER_WHY_ASKED);
+}
+
+/* A layer that data flow or a function's kind has made, and of which the framework has said that all of its
+ * calls are another's, or of no pass, is none; nor has it a name. */
 static void unname_empty(struct layer_assign *assign)
 {
 	bool *is_used = mem_alloc(assign->list->count, sizeof(*is_used));
 
 	for (uint32_t i = 0; i < assign->graph.step_count; i++)
-		if (assign->layers[i] != LAYER_NONE)
+		if (assign->layers[i] != LAYER_NONE && counts_to_layer(assign, i))
 			is_used[assign->layers[i]] = true;
 	for (size_t i = 0; i < assign->graph.parameter_count; i++)
 		if (assign->owners[i] != LAYER_NONE)
@@ -192,6 +200,7 @@ void layer_sort(struct layer_assign *assign)
 	uint32_t *now = mem_alloc(list->count, sizeof(*now));
 	size_t kept = 0;
 
+	memset(now, 0xff, list->count * sizeof(*now)); /* LAYER_NONE */
 	unname_empty(assign);
 	for (uint32_t l = 0; l < list->count; l++)
 		orders[l] = (struct order){l, UINT32_MAX};

@@ -27,6 +27,7 @@ enum what {
 	LAUNCHES, /* in the range that is open */
 	COPIES,   /* from the host */
 	MOVES,    /* within the device, all by one operation */
+	POOLS,    /* by a library's function, which is a layer by itself */
 };
 
 struct row {
@@ -57,6 +58,7 @@ struct row {
 #define UPDATE PHASE_UPDATE, NULL, LAYER_WHY_STEP
 #define OTHER PHASE_OTHER, NULL, LAYER_WHY_OPERATOR
 #define NO_GRADIENTS PHASE_OTHER, NULL, LAYER_WHY_NO_GRADIENTS
+#define FROZEN PHASE_OTHER, NULL, LAYER_WHY_FROZEN
 
 static const struct row step_rows[] = {
 	USER("Optimizer.step#SGD.step"),
@@ -281,6 +283,23 @@ static const struct row trainer_rows[] = {
 	OPERATOR("aten::_foreach_add_", "model", NONE, UPDATE),
 };
 
+/* What a teacher's library calls do is of no phase, and so of no layer. */
+static const struct row teacher_rows[] = {
+	OPERATOR("aten::linear", "teacher.0", NONE, FROZEN),
+	{MAIN, BEGINS, PM_RANGE_OPERATOR, "aten::max_pool2d", "teacher.1", NONE, FROZEN},
+	{MAIN, POOLS, 0, NULL, NULL, NONE, FROZEN},
+	{MAIN, END, 0, NULL, NULL, NONE, FROZEN},
+	OPERATOR("aten::linear", "net.0", 1, FORWARD("net.0")),
+	{MAIN, BEGINS, PM_RANGE_OPERATOR, "aten::max_pool2d", "net.1", 2, FORWARD(NULL)},
+	{MAIN, POOLS, 0, NULL, NULL, NONE, FORWARD("net.0")},
+	{MAIN, END, 0, NULL, NULL, NONE, FORWARD(NULL)},
+	OPERATOR("aten::mse_loss", NULL, 3, FORWARD("net.0")),
+	OPERATOR("aten::detach", NULL, 4, FORWARD("net.0")),
+	NODE("MseLossBackward0", 3, BACKWARD("net.0")),
+	NODE("MaxPoolBackward0", 2, BACKWARD("net.0")),
+	NODE("AddmmBackward0", 1, BACKWARD("net.0")),
+};
+
 /* Gradients of gradients, as a meta-learner's: what a node runs has numbers of the engine's thread, and nodes
  * of its own, which go back to the layer of the first. */
 static const struct row second_order_rows[] = {
@@ -474,16 +493,19 @@ static void check_program(const char *what, const struct row *rows, uint32_t cou
 {
 	struct program p = {.now = 100000};
 	struct analysis analysis;
-	uint32_t launch, copy, move, calls = 0;
+	uint32_t launch, copy, move, pool, calls = 0;
 
 	builder_init(&p.builder);
 	p.builder.header.version = PM_VERSION_WHOLE;
 	launch = builder_function(&p.builder, "cudart LAUNCH cudaLaunchKernel int:x");
 	copy = builder_function(&p.builder, "cudart COPY cudaMemcpyAsync bytes:bytes direction:dir");
 	move = builder_operation(&p.builder, copy, 0, (const uint64_t[]){4096, 3});
+	pool = builder_function(&p.builder, "cudnn FORWARD cudnnPoolingForward reads:x_ptr writes:y_ptr");
 	for (uint32_t i = 0; i < count; i++)
 		p.operations[i] =
-			rows[i].what == MOVES ? move
+			rows[i].what == MOVES   ? move
+			: rows[i].what == POOLS ? builder_operation(&p.builder, pool, 0,
+							  (const uint64_t[]){0x10000, 0x20000 + i})
 			: rows[i].what == COPIES
 				? builder_operation(&p.builder, copy, 0, (const uint64_t[]){64 + i, 1})
 				: builder_operation(&p.builder, launch, 0, (const uint64_t[]){i});
@@ -501,6 +523,8 @@ static void check_program(const char *what, const struct row *rows, uint32_t cou
 		"%s: %zu iterations", what, analysis.worker_count ? analysis.workers[0].iterations.count : 0);
 	CHECK(analysis.worker_count && fabs(analysis.workers[0].layers.told - told) < 0.001,
 		"%s: told %f, expected %f", what, analysis.workers[0].layers.told, told);
+	for (size_t l = 0; analysis.worker_count && l < analysis.workers[0].layers.count; l++)
+		CHECK(*analysis.workers[0].layers.items[l].module, "%s: layer %zu of no module", what, l);
 	for (uint32_t i = 0; i < count && analysis.worker_count; i++)
 		if (rows[i].what != BEGINS && rows[i].what != END)
 			check_row(&analysis, what, &rows[i], i, calls++);
@@ -577,6 +601,7 @@ int main(void)
 	check_with_step("moves", move_rows, sizeof(move_rows) / sizeof(*move_rows), false, 1);
 	check_with_step(
 		"compiled", compiled_rows, sizeof(compiled_rows) / sizeof(*compiled_rows), false, 0.5);
+	check_with_step("teacher", teacher_rows, sizeof(teacher_rows) / sizeof(*teacher_rows), false, 1);
 	check_with_step("second order", second_order_rows,
 		sizeof(second_order_rows) / sizeof(*second_order_rows), false, 1);
 	check_besides();
