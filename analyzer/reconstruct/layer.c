@@ -100,6 +100,7 @@ static void place_others(struct layer_assign *assign)
 }
 
 static const struct stage_rule place_rules[] = {
+	{RULE_OTHERS_TOLD, layer_tell_others},
 	{RULE_ALIGNED, place_others},
 };
 
@@ -114,17 +115,13 @@ static void find_in_iteration(struct layer_assign *assign)
 	stage_each(RULE_TABLE(place_rules), assign);
 }
 
-static void assign_init(struct layer_assign *assign)
+void layer_assign_init(struct layer_assign *assign, size_t iteration)
 {
-	const struct iteration_list *iterations = assign->iterations;
 	uint32_t steps;
 
-	layer_find_replays(assign);
-	assign->iteration = assign->list->iteration =
-		layer_told_iteration(assign, iterations, layer_flow_iteration(assign, iterations));
-	graph_init(&assign->graph, assign->model, assign->worker, &iterations->items[assign->iteration]);
+	assign->iteration = iteration;
+	graph_init(&assign->graph, assign->model, assign->worker, &assign->iterations->items[iteration]);
 	steps = assign->graph.step_count;
-	assign->recurs = recurring(assign->timeline, assign->worker, iterations);
 	assign->passes = mem_alloc(steps, sizeof(*assign->passes));
 	assign->anchors = mem_alloc(steps, sizeof(*assign->anchors));
 	assign->layers = mem_alloc(steps, sizeof(*assign->layers));
@@ -137,7 +134,18 @@ static void assign_init(struct layer_assign *assign)
 		assign->owners[i] = LAYER_NONE;
 }
 
-static void assign_free(struct layer_assign *assign)
+static void find_usual(struct layer_assign *assign)
+{
+	const struct iteration_list *iterations = assign->iterations;
+
+	layer_find_replays(assign);
+	assign->list->iteration =
+		layer_told_iteration(assign, iterations, layer_flow_iteration(assign, iterations));
+	layer_assign_init(assign, assign->list->iteration);
+	assign->recurs = recurring(assign->timeline, assign->worker, iterations);
+}
+
+void layer_assign_free(struct layer_assign *assign)
 {
 	free(assign->recurs);
 	free(assign->passes);
@@ -150,7 +158,6 @@ static void assign_free(struct layer_assign *assign)
 	free(assign->owners);
 	free(assign->said);
 	free(assign->specials);
-	layer_free_replays(assign);
 	graph_free(&assign->graph);
 }
 
@@ -171,9 +178,10 @@ void layer_find(const struct worker_model *model, const struct worker *worker,
 	layer_set_plain_roles(&assign);
 	if (source_apply(&labels, &assign) || iterations->count == 0)
 		return;
-	assign_init(&assign);
+	find_usual(&assign);
 	find_in_iteration(&assign);
-	assign_free(&assign);
+	layer_free_replays(&assign);
+	layer_assign_free(&assign);
 }
 
 void layer_free(struct layer_list *list)

@@ -65,6 +65,9 @@ struct layer_places {
 	uint32_t *cores; /* by computation: the role's number, or UINT32_MAX: goes by its operation; NULL: as
 			    they are numbered */
 	size_t count;    /* computations; 0: it is not like the iteration of the roles */
+	struct layer_role *told; /* by computation, what the framework says of the iteration itself, where
+				    known; before what it is like */
+	size_t told_count;
 };
 
 #define LAYER_ANY UINT32_MAX /* of the calls by an operation within a gap: whichever it is */

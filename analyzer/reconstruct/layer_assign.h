@@ -124,6 +124,18 @@ static inline void layer_by(
  * (layer_role.c). */
 void layer_set_plain_roles(struct layer_assign *assign);
 void layer_set_roles(struct layer_assign *assign);
+/* Of an iteration of other calls, the roles of its computations of which the framework says the pass. */
+void layer_tell_roles(struct layer_assign *assign, struct layer_places *to);
+
+/* The arrays of one iteration's steps, and its graph; layer_assign_free frees them (layer.c). */
+void layer_assign_init(struct layer_assign *assign, size_t iteration);
+void layer_assign_free(struct layer_assign *assign);
+
+/* Roles of iterations of other calls, as the framework says them (layer_told.c). */
+void layer_tell_others(struct layer_assign *assign);
+/* Passes and layers of one, in the layers that are there and new ones; false: the framework does not say most
+ * of them (layer_framework.c). */
+bool layer_framework_other(struct layer_assign *assign);
 
 /* A new layer, described by a step of it. */
 uint32_t layer_new(struct layer_assign *assign, uint32_t step);

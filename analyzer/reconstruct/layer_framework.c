@@ -22,6 +22,7 @@ struct asking {
 	uint32_t *layers;               /* by range: of an operator, LAYER_NONE */
 	struct module *modules;         /* without parameters, in which forward work is done */
 	size_t module_count, module_room;
+	uint32_t known; /* layers that have their kinds */
 };
 
 struct module {
@@ -384,7 +385,7 @@ static void order_compiled(const struct asking *a)
 }
 
 /* Whose word each step has. Nothing that is in doubt by data flow is, where most of the time is said. */
-static void note_said(const struct asking *a)
+static void list_said(const struct asking *a)
 {
 	struct layer_assign *assign = a->assign;
 
@@ -392,6 +393,13 @@ static void note_said(const struct asking *a)
 	for (uint32_t i = 0; i < assign->graph.step_count; i++)
 		if (pass_of(a, i) != LAYER_UNKNOWN && !a->words[i].compiled)
 			assign->said[i] = a->words[i].followed ? LAYER_FOLLOWED : LAYER_SAID;
+}
+
+static void note_said(const struct asking *a)
+{
+	struct layer_assign *assign = a->assign;
+
+	list_said(a);
 	if (!layer_is_mostly_said(assign))
 		return;
 	assign->list->doubt = LAYER_NO_DOUBT;
@@ -427,7 +435,7 @@ static void name_kinds(struct asking *a)
 		const struct framework_word *word = &a->words[i];
 
 		if ((word->place == FRAMEWORK_FORWARD || word->place == FRAMEWORK_AGAIN) && word->owns &&
-			word->kind && a->assign->layers[i] != LAYER_NONE)
+			word->kind && a->assign->layers[i] != LAYER_NONE && a->assign->layers[i] >= a->known)
 			layer_set_kind(a->assign, a->assign->layers[i], i, word->kind);
 	}
 }
@@ -444,55 +452,97 @@ static const struct word_rule word_rules[] = {
 	{RULE_FRAMEWORK_TRAINER, leave_trainer},
 	{RULE_FRAMEWORK_EVALUATIONS, find_evaluations},
 };
-static const struct word_rule name_rules[] = {
+static const struct word_rule kind_rules[] = {
 	{RULE_FRAMEWORK_KINDS, name_kinds},
+};
+static const struct word_rule root_rules[] = {
 	{RULE_FRAMEWORK_ROOTS, name_roots},
 };
+
+static bool ask(struct asking *a, struct layer_assign *assign, struct framework *framework)
+{
+	const struct timeline_process *process = &assign->timeline->processes[assign->worker->process];
+	const uint32_t count = assign->graph.step_count;
+
+	*a = (struct asking){.assign = assign};
+	if (!framework)
+		return false;
+	a->words = mem_alloc(count, sizeof(*a->words));
+	a->before = mem_alloc(count, sizeof(*a->before));
+	a->behind = mem_alloc(count, sizeof(*a->behind));
+	a->next = mem_alloc(count, sizeof(*a->next));
+	a->ahead = mem_alloc(count, sizeof(*a->ahead));
+	a->evaluates = mem_alloc(count, sizeof(*a->evaluates));
+	a->layers = mem_alloc(process->range_count, sizeof(*a->layers));
+	memset(a->layers, 0xff, process->range_count * sizeof(*a->layers));
+	for (uint32_t i = 0; i < count; i++)
+		a->words[i] =
+			framework_word(framework, layer_captured_call(assign, assign->graph.steps[i].call));
+	find_anchors(a);
+	word_each(RULE_TABLE(word_rules), a);
+	assign->roots_apart = are_roots_apart(a);
+	return true;
+}
+
+static void free_asking(struct asking *a)
+{
+	free(a->words);
+	free(a->before);
+	free(a->behind);
+	free(a->evaluates);
+	free(a->modules);
+	free(a->next);
+	free(a->ahead);
+	free(a->layers);
+}
+
+static void set_layers(struct asking *a)
+{
+	set_forward_layers(a);
+	fill_operators(a);
+	set_backward_layers(a);
+	set_update_layers(a);
+}
+
+bool layer_framework_other(struct layer_assign *assign)
+{
+	struct asking a;
+	bool said = ask(&a, assign, assign->framework);
+
+	if (said)
+		list_said(&a);
+	said = said && layer_is_mostly_said(assign);
+	if (said) {
+		a.known = (uint32_t)assign->list->count;
+		set_passes(&a);
+		set_layers(&a);
+		word_each(RULE_TABLE(kind_rules), &a);
+	}
+	free_asking(&a);
+	return said;
+}
 
 void layer_framework(struct layer_assign *assign)
 {
 	const struct timeline_process *process = &assign->timeline->processes[assign->worker->process];
-	const uint32_t count = assign->graph.step_count;
 	struct framework *framework =
 		assign->framework ? assign->framework : framework_read(assign->timeline, process);
-	struct asking a = {.assign = assign};
+	struct asking a;
 
-	if (!framework)
+	if (!ask(&a, assign, framework))
 		return;
-	a.words = mem_alloc(count, sizeof(*a.words));
-	a.before = mem_alloc(count, sizeof(*a.before));
-	a.behind = mem_alloc(count, sizeof(*a.behind));
-	a.next = mem_alloc(count, sizeof(*a.next));
-	a.ahead = mem_alloc(count, sizeof(*a.ahead));
-	a.evaluates = mem_alloc(count, sizeof(*a.evaluates));
-	a.layers = mem_alloc(process->range_count, sizeof(*a.layers));
-	memset(a.layers, 0xff, process->range_count * sizeof(*a.layers));
-	for (uint32_t i = 0; i < count; i++)
-		a.words[i] = framework_word(framework, layer_captured_call(assign, assign->graph.steps[i].call));
-	find_anchors(&a);
-	word_each(RULE_TABLE(word_rules), &a);
-	assign->roots_apart = are_roots_apart(&a);
 	note_said(&a);
 	set_passes(&a);
 	layer_join_modules(assign);
 	settle_layers(&a);
 	order_compiled(&a);
-	set_forward_layers(&a);
-	fill_operators(&a);
-	set_backward_layers(&a);
-	set_update_layers(&a);
+	set_layers(&a);
 	size_layers(&a);
-	word_each(RULE_TABLE(name_rules), &a);
+	word_each(RULE_TABLE(kind_rules), &a);
+	word_each(RULE_TABLE(root_rules), &a);
 	if (assign->list->count)
 		layer_sort(assign);
-	free(a.words);
-	free(a.before);
-	free(a.behind);
-	free(a.evaluates);
-	free(a.modules);
-	free(a.next);
-	free(a.ahead);
-	free(a.layers);
+	free_asking(&a);
 	if (framework != assign->framework)
 		framework_free(framework);
 }

@@ -178,7 +178,8 @@ void layer_place_cores(const struct worker_model *model, const struct worker *wo
 	const struct iteration *found = &iterations->items[list->iteration];
 	struct placing placing = {.model = model, .worker = worker, .list = list, .rule = RULE_NONE};
 
-	list->places = arena_alloc(&list->arena, iterations->count, sizeof(*list->places));
+	if (!list->places)
+		list->places = arena_alloc(&list->arena, iterations->count, sizeof(*list->places));
 	for (size_t i = 0; i < iterations->count; i++) {
 		const struct iteration *item = &iterations->items[i];
 

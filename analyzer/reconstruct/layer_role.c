@@ -488,6 +488,23 @@ void layer_set_roles(struct layer_assign *assign)
 	}
 }
 
+void layer_tell_roles(struct layer_assign *assign, struct layer_places *to)
+{
+	const struct graph *graph = &assign->graph;
+	struct layer_role *roles = mem_alloc(graph->step_count, sizeof(*roles));
+
+	to->told = arena_alloc(&assign->list->arena, graph->step_count, sizeof(*to->told));
+	for (uint32_t i = graph->step_count; i-- > 0;)
+		roles[i] = step_role(assign, roles, i);
+	for (uint32_t i = 0; i < graph->step_count; i++) {
+		if (!(assign->model->roles[graph->steps[i].operation].flags & WORKER_CORE))
+			continue;
+		roles[i].known = assign->said[i] == LAYER_SAID;
+		to->told[to->told_count++] = roles[i];
+	}
+	free(roles);
+}
+
 void layer_set_plain_roles(struct layer_assign *assign)
 {
 	const struct timeline_process *process = &assign->timeline->processes[assign->worker->process];

@@ -40,8 +40,8 @@ static const struct layer_role *role_by_place(struct besides *at)
 
 static const struct beside_rule by_place = {RULE_CALL_BESIDE, role_by_place};
 
-/* Of a computation of an iteration, or NULL. */
-static const struct layer_role *core_role(const struct layer_list *layers, size_t iteration, size_t core)
+/* Of a computation of an iteration what that is in the usual one, or NULL. */
+static const struct layer_role *like_role(const struct layer_list *layers, size_t iteration, size_t core)
 {
 	const struct layer_places *places = &layers->places[iteration];
 
@@ -50,6 +50,19 @@ static const struct layer_role *core_role(const struct layer_list *layers, size_
 	if (!places->cores)
 		return &layers->core_roles[core];
 	return places->cores[core] == UINT32_MAX ? NULL : &layers->core_roles[places->cores[core]];
+}
+
+/* Of a computation of an iteration, or NULL: what the framework says of that itself, unless it leaves the
+ * layers open. */
+static const struct layer_role *core_role(const struct layer_list *layers, size_t iteration, size_t core)
+{
+	const struct layer_places *places = &layers->places[iteration];
+	const struct layer_role *like = like_role(layers, iteration, core), *told;
+
+	if (core >= places->told_count)
+		return like;
+	told = &places->told[core];
+	return !told->known || (like && like->phase == told->phase && told->part_count == 0) ? like : told;
 }
 
 /* The gap of the usual iteration that is before a computation of this one, or UINT32_MAX. */

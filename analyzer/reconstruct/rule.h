@@ -254,6 +254,9 @@
 	X(CALL_BESIDE, "call_beside", LAYERS, ORDER, LIKELY, \
 		"a set or copy between two calls of one phase", "that phase, and their layer", "flow copies") \
 	/* other iterations */ \
+	X(OTHERS_TOLD, "others_told", LAYERS, FRAMEWORK, SURE, \
+		"an iteration of other calls that the framework was asked of", "its own passes and layers", \
+		"test_layer_told") \
 	X(MOVED, "moved", LAYERS, ORDER, LIKELY, \
 		"calls without a partner there, of one operation", "the role of the usual one's, in order", "test_rules") \
 	X(INSERTED, "inserted", LAYERS, ORDER, WEAK, \
