@@ -1,6 +1,7 @@
 /*
- * Iterations in which a second optimizer steps too, as an actor's beside a critic's: passes, layers and
- * updates of these are by the framework's word of them, also where it was asked of another that is like them.
+ * Iterations in which a second optimizer steps too, as an actor's beside a critic's, and an average follows:
+ * passes, layers and updates of these are by the framework's word of them, also where it was asked of another
+ * that is like them.
  */
 #include "check.h"
 #include "reconstruct/analysis.h"
@@ -9,7 +10,8 @@
 
 #include <string.h>
 
-#define STEPS 7
+#define STEPS 10
+#define EVERY 3         /* steps the actor's */
 #define NONE UINT32_MAX /* sequence */
 
 enum thread { MAIN = 1, ENGINE = 2 };
@@ -36,10 +38,13 @@ struct row {
 static const struct row models[2][ROWS] = {
 	MODEL("critic.0", "train (train.py:9)"), MODEL("actor.0", "train (train.py:12)")};
 
+/* Follows the actor's step alone: an average of its weights. */
+static const struct row average = {MAIN, PM_RANGE_OPERATOR, "aten::_foreach_lerp_", NULL, NULL, NONE};
+
 struct program {
 	struct builder builder;
 	bool asked;
-	uint32_t queue, launches[2]; /* by model */
+	uint32_t queue, launches[3]; /* by model, and the average's */
 	uint64_t now;
 };
 
@@ -96,7 +101,7 @@ static void check_iteration(const struct analysis *analysis, size_t iteration, u
 		iteration);
 	CHECK(count_calls(analysis, iteration, PHASE_BACKWARD, "actor.0") == 2 * actor,
 		"iteration %zu: actor", iteration);
-	CHECK(count_calls(analysis, iteration, PHASE_UPDATE, "") == 1 + actor, "iteration %zu: updates",
+	CHECK(count_calls(analysis, iteration, PHASE_UPDATE, "") == 1 + 2 * actor, "iteration %zu: updates",
 		iteration);
 }
 
@@ -111,20 +116,24 @@ static void check(bool partly)
 	p.builder.header.version = PM_VERSION_WHOLE;
 	p.launches[0] = builder_function(&p.builder, "cudart LAUNCH cudaLaunchKernel int:x");
 	p.launches[1] = builder_function(&p.builder, "cudart LAUNCH cudaLaunchCooperativeKernel int:x");
+	p.launches[2] = builder_function(&p.builder, "cudart LAUNCH cudaLaunchKernelExC int:x");
 	p.queue = builder_queue(&p.builder, 0, 0);
 	builder_range_window(&p.builder, true, p.now);
 	for (uint32_t step = 0; step < STEPS; step++) {
 		if (step == STEPS - 2)
 			builder_range_window(&p.builder, p.asked = !partly, p.now);
 		add_model(&p, 0, step);
-		if (step % 2)
-			add_model(&p, 1, step);
+		if (step % EVERY != 1)
+			continue;
+		add_model(&p, 1, step);
+		add_row(&p, &average,
+			builder_operation(&p.builder, p.launches[2], 0, (const uint64_t[]){200}), 0);
 	}
 	builder_timeline(&p.builder, &timeline);
 	analysis_init(&analysis, &timeline, 1);
 	CHECK(analysis.worker_count == 1 && analysis.workers[0].iterations.count == STEPS, "iterations");
 	for (uint32_t i = 0; analysis.worker_count == 1 && i < analysis.workers[0].iterations.count; i++)
-		check_iteration(&analysis, i, i % 2);
+		check_iteration(&analysis, i, i % EVERY == 1);
 	analysis_free(&analysis);
 }
 
