@@ -97,7 +97,7 @@
 	X(FORWARD_PREVIOUS, "forward_previous", LAYERS, ORDER, WEAK, \
 		"a forward call that nothing tells", "the layer of the call before", "test_layer") \
 	X(FORWARD_FIRST, "forward_first", LAYERS, ORDER, WEAK, \
-		"calls before any layer", "the first layer", "test_layer") \
+		"calls before any layer", "the first layer", "test_rules") \
 	X(BACKWARD_PARAMETER, "backward_parameter", LAYERS, DATA_FLOW, SURE, \
 		"a backward call that reads a parameter or writes its gradient", "the parameter's layer", "test_layer") \
 	X(BACKWARD_PARTNER, "backward_partner", LAYERS, DATA_FLOW, SURE, \
@@ -109,7 +109,7 @@
 	X(BACKWARD_UNMATCHED, "backward_unmatched", LAYERS, ORDER, WEAK, \
 		"the last forward call of the family without a partner", "its layer", "test_rules") \
 	X(BACKWARD_PREVIOUS, "backward_previous", LAYERS, ORDER, WEAK, \
-		"a backward call that nothing tells", "the layer of the call before", "test_layer") \
+		"a backward call that nothing tells", "the layer of the call before", "test_rules") \
 	X(BACKWARD_ADDEND, "backward_addend", LAYERS, DATA_FLOW, LIKELY, \
 		"a call that adds two gradients", "the layer of the later call that made one", "test_layer") \
 	X(RECOMPUTED, "recomputed", LAYERS, DATA_FLOW, SURE, \
