@@ -190,6 +190,10 @@ size_t layer_told_iteration(
  * (layer_framework.c). */
 void layer_framework(struct layer_assign *assign);
 
+/* What an operation is in any iteration, as the search for these tells operations apart, and by kernel.
+ * *known: the key as it was asked for before; 0: not yet (layer_place.c). */
+uint64_t layer_place_key(const struct worker_model *model, uint32_t number, uint64_t *known);
+
 /* Sets places, when all roles are known. */
 void layer_place_cores(const struct worker_model *model, const struct worker *worker,
 	const struct iteration_list *iterations, struct layer_list *list);

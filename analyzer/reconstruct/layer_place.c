@@ -32,20 +32,25 @@ struct placing {
 
 RULE_SEQUENCE(place, struct placing, context->rule)
 
-/* As the search for iterations tells operations apart, and by kernel. */
-static uint64_t key_of(struct placing *placing, uint32_t number)
+uint64_t layer_place_key(const struct worker_model *model, uint32_t number, uint64_t *known)
 {
-	const struct timeline *timeline = placing->model->timeline;
-	const struct timeline_process *process = &timeline->processes[placing->worker->process];
-	uint64_t *key = &placing->keys[number - process->first_operation];
+	const struct timeline *timeline = model->timeline;
 
-	if (!*key) {
-		*key = sequence_key(timeline, &timeline->operations[number]);
-		if (!placing->model->opaque)
-			*key = mem_hash(*key, iteration_key(placing->model, number));
-		*key += !*key;
+	if (!*known) {
+		*known = sequence_key(timeline, &timeline->operations[number]);
+		if (!model->opaque)
+			*known = mem_hash(*known, iteration_key(model, number));
+		*known += !*known;
 	}
-	return *key;
+	return *known;
+}
+
+static uint64_t key_of(const struct placing *placing, uint32_t number)
+{
+	const struct timeline_process *process =
+		&placing->model->timeline->processes[placing->worker->process];
+
+	return layer_place_key(placing->model, number, &placing->keys[number - process->first_operation]);
 }
 
 static void layer_place_take(struct placing *placing, const struct iteration *item, struct cores *cores)

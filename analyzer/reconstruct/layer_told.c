@@ -4,7 +4,6 @@
  * that the usual iteration does not have are new ones.
  */
 #include "layer_assign.h"
-#include "sequence.h"
 #include "timeline/timeline_range.h"
 
 #include <stdlib.h>
@@ -20,19 +19,12 @@ struct telling {
 	size_t count;
 };
 
-static uint64_t key_of(struct telling *telling, uint32_t number)
+static uint64_t key_of(const struct telling *telling, uint32_t number)
 {
 	const struct layer_assign *usual = telling->usual;
 	const struct timeline_process *process = &usual->timeline->processes[usual->worker->process];
-	uint64_t *key = &telling->keys[number - process->first_operation];
 
-	if (!*key) {
-		*key = sequence_key(usual->timeline, &usual->timeline->operations[number]);
-		if (!usual->model->opaque)
-			*key = mem_hash(*key, iteration_key(usual->model, number));
-		*key += !*key;
-	}
-	return *key;
+	return layer_place_key(usual->model, number, &telling->keys[number - process->first_operation]);
 }
 
 /* Of the computations in the iteration, in order. */
