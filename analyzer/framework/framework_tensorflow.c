@@ -158,7 +158,8 @@ static bool enters_function(const char *type)
 static int compare_parts(const void *a, const void *b)
 {
 	const struct part *x = a, *y = b;
-	const int order = memcmp(x->text, y->text, x->length < y->length ? x->length : y->length);
+	const size_t both = x->length < y->length ? x->length : y->length;
+	const int order = both ? memcmp(x->text, y->text, both) : 0;
 
 	return order ? order : (x->length > y->length) - (x->length < y->length);
 }

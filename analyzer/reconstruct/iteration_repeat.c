@@ -231,9 +231,11 @@ static void list_loops(struct repeats *repeats)
 	struct group *groups = NULL;
 	size_t group_count = 0, group_room = 0;
 
-	for (uint32_t i = 0; i < sequence->class_count; i++)
-		ranks[i] = (struct rank){
-			(uint32_t)(repeats->first[i + 1] - repeats->first[i]), place_of(repeats, i, 0), i};
+	for (uint32_t i = 0; i < sequence->class_count; i++) {
+		const uint32_t total = (uint32_t)(repeats->first[i + 1] - repeats->first[i]);
+
+		ranks[i] = (struct rank){total, total ? place_of(repeats, i, 0) : 0, i};
+	}
 	qsort(ranks, sequence->class_count, sizeof(*ranks), compare_ranks);
 	for (size_t i = 0, end; i < sequence->class_count; i = end) {
 		for (end = i; end < sequence->class_count && ranks[end].total == ranks[i].total;)
