@@ -90,7 +90,7 @@ static size_t count_placed(uint32_t more)
 	const uint32_t count = 2 * WORKS + more;
 	struct iteration items[] = {{.call_end = WORKS}, {.first_call = WORKS, .call_end = count}};
 	const struct iteration_list iterations = {.items = items, .count = 2};
-	struct layer_role roles[2 * WORKS] = {{0}};
+	struct layer_role roles[3 * WORKS] = {{0}}; /* by operation: each call has one of its own */
 	struct layer_list list = {.core_count = WORKS, .core_roles = roles, .operation_roles = roles};
 	uint32_t launch, queue;
 	size_t placed;
