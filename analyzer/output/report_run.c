@@ -62,11 +62,13 @@ static struct left_out count_left_out(const struct analysis *analysis, const str
 /* Networks or heads that train by turns. */
 static const char *turn_text(struct arena *arena, size_t turns)
 {
-	const char *which = turns == 2 ? "every other one" : arena_format(arena, "one in every %zu", turns);
+	const char *which = "every other one";
 
-	return turns ? arena_format(
-			       arena, " (%s; --iteration-every %zu takes %zu as one)", which, turns, turns)
-		     : "";
+	if (turns == 0)
+		return "";
+	if (turns != 2)
+		which = arena_format(arena, "one in every %zu", turns);
+	return arena_format(arena, " (%s; --iteration-every %zu takes %zu as one)", which, turns, turns);
 }
 
 static const char *append(struct arena *arena, const char *list, const char *item)

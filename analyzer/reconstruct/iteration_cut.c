@@ -192,7 +192,7 @@ static void sought_free(struct sought *sought)
 /* Where too little is told by names and functions alone, as where all layers have the same. */
 static bool seek_with_sizes(struct sought *sought)
 {
-	struct sought sized = {.finder = sought->finder}, *worse = &sized;
+	struct sought sized = {.finder = sought->finder};
 
 	if (sought->search.confidence >= RUN_SURE)
 		return false;
@@ -206,7 +206,7 @@ static bool seek_with_sizes(struct sought *sought)
 		sized.sequence = unsized.sequence;
 		sized.search = unsized.search;
 	}
-	sought_free(worse);
+	sought_free(&sized);
 	return true;
 }
 

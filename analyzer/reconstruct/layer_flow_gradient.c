@@ -167,22 +167,17 @@ struct pairing {
 
 RULE_SEQUENCE(gradient, struct pairing, context->work->assign->rule)
 
-/* Unless either has another. */
-static void set_gradient(
-	const struct pairing *pairing, uint32_t parameter, uint32_t gradient, const bool *with)
+/* Unless it is another's. */
+static void set_gradient(const struct pairing *pairing, uint32_t parameter, uint32_t gradient)
 {
-	if (gradient != FLOW_NOWHERE && !with[parameter] &&
-		pairing->work->places[gradient].gradient_of == FLOW_NOWHERE)
+	if (gradient != FLOW_NOWHERE && pairing->work->places[gradient].gradient_of == FLOW_NOWHERE)
 		pairing->work->places[gradient].gradient_of = parameter;
 }
 
 static void pair_beside(struct pairing *pairing)
 {
-	bool *with = with_gradients(pairing->work);
-
 	for (uint32_t p = 0; p < pairing->work->place_count; p++)
-		set_gradient(pairing, p, pairing->of_parameter[p], with);
-	free(with);
+		set_gradient(pairing, p, pairing->of_parameter[p]);
 }
 
 /*
@@ -191,12 +186,9 @@ static void pair_beside(struct pairing *pairing)
  */
 static void pair_states(struct pairing *pairing)
 {
-	bool *with = with_gradients(pairing->work);
-
 	for (uint32_t p = 0; p < pairing->work->place_count; p++)
 		if (pairing->of_parameter[p] == FLOW_NOWHERE && pairing->state_of[p] != FLOW_NOWHERE)
-			set_gradient(pairing, p, pairing->of_state[pairing->state_of[p]], with);
-	free(with);
+			set_gradient(pairing, p, pairing->of_state[pairing->state_of[p]]);
 }
 
 /* Of parameters in one block the update touches the first alone: gradients lie in a block of their own, in

@@ -15,7 +15,7 @@ struct asking {
 	struct framework_word *words;   /* by step */
 	enum layer_anchor *before, *behind;   /* by step: the nearest that is one */
 	enum layer_why *evaluates;      /* by step: in a run of operators without gradients, some of them with
-					   weights: of what      kind; LAYER_WHY_NONE: it is in none */
+					   weights: of what kind; LAYER_WHY_NONE: it is in none */
 	bool *ahead;                    /* by step: operators through which gradients go back follow, of a module or of none */
 	uint32_t *next;                 /* by step: the next that is an anchor of a forward pass, or GRAPH_NONE */
 	bool goes_back, updates;        /* any step does */

@@ -266,6 +266,15 @@ static bool is_kind(const char *kind, const char *word)
 	return strcmp(kind, word) == 0;
 }
 
+/* "conv", "conv12" of "conv"; NULL is of none. */
+static bool is_named(const char *name, const char *kind)
+{
+	const size_t length = strlen(kind);
+
+	return name && strncmp(name, kind, length) == 0 &&
+	       strspn(name + length, "0123456789") == strlen(name + length);
+}
+
 /* The greatest number of layers of a kind, "12" of "conv12"; 1 of one without a number; 0: there is none. */
 static uint32_t last_of_kind(const struct layer_assign *assign, const char *kind)
 {
@@ -276,8 +285,7 @@ static uint32_t last_of_kind(const struct layer_assign *assign, const char *kind
 		const char *name = assign->list->items[i].name;
 		uint32_t number;
 
-		if (!name || strncmp(name, kind, length) != 0 ||
-			strspn(name + length, "0123456789") != strlen(name + length))
+		if (!is_named(name, kind))
 			continue;
 		number = name[length] ? (uint32_t)strtoul(name + length, NULL, 10) : 1;
 		last = number > last ? number : last;
@@ -293,7 +301,7 @@ static void describe_as(struct layer_assign *assign, uint32_t layer, uint32_t st
 	const struct timeline_operation *operation =
 		&assign->timeline->operations[assign->graph.steps[step].operation];
 	int64_t shape[MOST_DIMENSIONS];
-	uint32_t count = dimensions(assign, operation, "x", shape);
+	uint32_t count = dimensions(assign, operation, "x", shape), last;
 
 	if (count == 0)
 		count = dimensions(assign, operation, "a", shape);
@@ -320,10 +328,11 @@ static void describe_as(struct layer_assign *assign, uint32_t layer, uint32_t st
 		item->text = recurrent_text(assign, arena, operation);
 	}
 	item->name = NULL;
-	if ((is_kind(kind, "softmax") || is_kind(kind, "loss")) && last_of_kind(assign, kind) == 0)
+	last = last_of_kind(assign, kind);
+	if (last == 0 && (is_kind(kind, "softmax") || is_kind(kind, "loss")))
 		item->name = kind;
 	else
-		item->name = arena_format(arena, "%s%u", kind, last_of_kind(assign, kind) + 1);
+		item->name = arena_format(arena, "%s%u", kind, last + 1);
 }
 
 void layer_describe(struct layer_assign *assign, uint32_t layer, uint32_t step)
@@ -348,13 +357,8 @@ void layer_describe(struct layer_assign *assign, uint32_t layer, uint32_t step)
 
 void layer_set_kind(struct layer_assign *assign, uint32_t layer, uint32_t step, const char *kind)
 {
-	const char *name = assign->list->items[layer].name;
-	const size_t length = strlen(kind);
-
-	if (name && strncmp(name, kind, length) == 0 &&
-		strspn(name + length, "0123456789") == strlen(name + length))
-		return;
-	describe_as(assign, layer, step, kind);
+	if (!is_named(assign->list->items[layer].name, kind))
+		describe_as(assign, layer, step, kind);
 }
 
 /* The vendor's enumerators of activation modes, and of functions of the graph API from 100 on. */

@@ -114,7 +114,7 @@ static void check_figures(void)
 	CHECK(!counts(10, 12) && counts(10, 17), "in 12 and in 17 of 20 iterations");
 }
 
-/* All layers take so many times as long. */
+/* All layers, slower by a factor. */
 static bool slower(double times)
 {
 	static const char *const names[] = {"conv1", "conv2", "fc1", "fc2"};
@@ -185,7 +185,7 @@ static bool stage_is_named(double own, double other)
 	return end(&job) == CAUSE_STAGE;
 }
 
-/* A message takes so many times as long as one of the same size between two other stages. */
+/* A message, slower by a factor than one of the same size between two other stages. */
 static bool link_is_named(double times)
 {
 	struct exchange messages[] = {

@@ -8,7 +8,7 @@ enum { UP, DOWN, KERNEL, OPERATIONS, STEPS = 2, MOST_CALLS = 64 };
 #define STEP_NS 1000000
 
 /* Of each step, which takes a millisecond. Copies to the device before and after its computation, how long
- * one takes and how many bytes all have, which in the second step are so many times as many; and how long the
+ * one takes and how many bytes all have, which the second step has by that factor more of; and how long the
  * copy back takes. */
 struct copies {
 	uint64_t before, after, each_us, back_us;

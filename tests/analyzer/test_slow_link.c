@@ -8,7 +8,7 @@ enum { RANKS = 4 };
 
 /* What the second pair does; the first one's all-reduces of 1 MB take 100 us. */
 struct other {
-	double times, bytes; /* so many times as long, as much */
+	double times, bytes; /* factors of its time and its bytes */
 	uint64_t count;      /* all-reduces of each pair */
 };
 

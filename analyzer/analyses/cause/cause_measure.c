@@ -152,8 +152,8 @@ static void add_role(
 	}
 }
 
-#define LEFT_OVER_CALLS 16 /* before an iteration that may not be done when it begins: what copies and logs \
-			    */
+/* Before an iteration so many may not be done when it begins: what copies and logs. */
+#define LEFT_OVER_CALLS 16
 
 /* Part of [begin, end) that lies in spans, which are in order of their begins. */
 static double time_within(const struct phase_spans *spans, int64_t begin_ns, int64_t end_ns)
